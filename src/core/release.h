@@ -1,0 +1,24 @@
+/* release.h: the process-wide queue of releases that may run foreign code.
+ *
+ * A finalizer, a sweep or `t:release()` only pushes (lock-free, any thread, cannot fail: the node is
+ * part of what is released). Whoever may run foreign code, with the GIL where it is needed, drains. */
+#ifndef XCHG_CORE_RELEASE_H
+#define XCHG_CORE_RELEASE_H
+
+#include <stdint.h>
+
+typedef struct xchg_release xchg_release;
+struct xchg_release {
+  xchg_release *next;
+  void (*run)(xchg_release *self); /* releases and frees the object that `self` is part of */
+  int64_t bytes;                   /* memory that waits for it */
+};
+
+void xchg__release_push(xchg_release *node);
+/* Runs all queued releases, oldest first; a release may push, and may drain again. Returns how many ran. */
+int64_t xchg__release_drain(void);
+/* Queued releases, and the bytes that wait for them. */
+int64_t xchg__release_pending(void);
+int64_t xchg__release_pending_bytes(void);
+
+#endif

@@ -1,0 +1,95 @@
+#include "core/storage.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  ALIGNMENT = 64 /* JAX shares only memory aligned so; a cache line, and every vector load */
+};
+
+static atomic_llong live;
+static atomic_llong live_bytes;
+
+static void storage_free(xchg_storage *storage) {
+  atomic_fetch_sub(&live, 1);
+  atomic_fetch_sub(&live_bytes, storage->release.bytes);
+  free(storage);
+}
+
+static void storage_destroy(xchg_release *release) {
+  xchg_storage *storage = (xchg_storage *)release;
+  if (storage->destroy != NULL)
+    storage->destroy(storage);
+  storage_free(storage);
+}
+
+xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (*destroy)(xchg_storage *),
+                                int deferred, xchg_error *err) {
+  xchg_storage *storage = malloc(sizeof *storage);
+  if (storage == NULL) {
+    xchg__error_set(err, XCHG_E_MEMORY, "storage: no memory for its record");
+    return NULL;
+  }
+  storage->release.next = NULL;
+  storage->release.run = storage_destroy;
+  storage->release.bytes = bytes;
+  atomic_init(&storage->references, 1);
+  storage->deferred = deferred;
+  storage->owner = owner;
+  storage->object = object;
+  storage->destroy = destroy;
+  atomic_fetch_add(&live, 1);
+  atomic_fetch_add(&live_bytes, bytes);
+  return storage;
+}
+
+static void host_destroy(xchg_storage *storage) {
+  free(storage->owner);
+}
+
+xchg_storage *xchg__storage_host(int64_t bytes, int zero, xchg_error *err) {
+  xchg_storage *storage;
+  void *memory = NULL;
+  assert(bytes >= 0);
+  /* At least one byte, so that an empty tensor has an address too: old NumPy wants one. */
+  size_t size = bytes > 0 ? (size_t)bytes : 1;
+  if (posix_memalign(&memory, ALIGNMENT, size) != 0) {
+    xchg__error_set(err, XCHG_E_MEMORY, "tensor: no memory for %lld bytes; release tensors that are not needed",
+                    (long long)bytes);
+    return NULL;
+  }
+  if (zero)
+    memset(memory, 0, size);
+  storage = xchg__storage_new(bytes, memory, NULL, host_destroy, 0, err);
+  if (storage == NULL)
+    free(memory);
+  return storage;
+}
+
+void xchg__storage_retain(xchg_storage *storage) {
+  atomic_fetch_add_explicit(&storage->references, 1, memory_order_relaxed);
+}
+
+void xchg__storage_release(xchg_storage *storage) {
+  if (storage == NULL || atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) > 1)
+    return;
+  if (storage->deferred)
+    xchg__release_push(&storage->release);
+  else
+    storage_destroy(&storage->release);
+}
+
+void xchg__storage_abandon(xchg_storage *storage) {
+  if (storage != NULL)
+    storage_free(storage);
+}
+
+int64_t xchg__storage_count(void) {
+  return atomic_load(&live);
+}
+
+int64_t xchg__storage_bytes(void) {
+  return atomic_load(&live_bytes);
+}

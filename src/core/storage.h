@@ -1,0 +1,38 @@
+/* storage.h: process-wide, reference-counted memory of tensors.
+ *
+ * A storage knows how its memory is given back and nothing of where it came from. References are
+ * atomic: a storage is shared by the tensors of a Lua state, their views, and whatever C holds it. */
+#ifndef XCHG_CORE_STORAGE_H
+#define XCHG_CORE_STORAGE_H
+
+#include <stdatomic.h>
+
+#include "core/error.h"
+#include "core/release.h"
+
+typedef struct xchg_storage xchg_storage;
+struct xchg_storage {
+  xchg_release release; /* its `bytes` is what the Lua collector is told */
+  atomic_int references;
+  int32_t deferred; /* the release may run Python: queue it */
+  void *owner;      /* what `destroy` gives back */
+  void *object;     /* the Python object passed in, held by `owner` or by `destroy`; NULL if none */
+  void (*destroy)(xchg_storage *storage); /* gives `owner` and `object` back; may be NULL */
+};
+
+/* A new storage with one reference (xchg__storage_release), or NULL and err. On failure the caller
+ * keeps the owner. */
+xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (*destroy)(xchg_storage *),
+                                int deferred, xchg_error *err);
+/* A new storage on 64-byte aligned host memory (its `owner`), cleared if `zero`. */
+xchg_storage *xchg__storage_host(int64_t bytes, int zero, xchg_error *err);
+void xchg__storage_retain(xchg_storage *storage);
+/* Any thread; NULL does nothing. Runs no foreign code: a deferred storage is queued. */
+void xchg__storage_release(xchg_storage *storage);
+/* Frees a storage that never took its owner over, without calling `destroy`. */
+void xchg__storage_abandon(xchg_storage *storage);
+
+int64_t xchg__storage_count(void);
+int64_t xchg__storage_bytes(void);
+
+#endif

@@ -1,0 +1,72 @@
+/* tensor.h: the tensor slots of one Lua state.
+ *
+ * A tensor cdata is a 64-byte head (xchg_tensor); its shape, strides and reference on a storage live
+ * in a slot, whose number the head carries. Slots never move. Lua keeps every cdata in a weak table
+ * under its slot number: a slot whose entry has vanished belongs to a dead tensor (module.c sweeps). */
+#ifndef XCHG_CORE_TENSOR_H
+#define XCHG_CORE_TENSOR_H
+
+#include "core/storage.h"
+
+enum {
+  XCHG_SLOT_INLINE = 6, /* dimensions kept in the slot itself; more take a malloc */
+  XCHG_SLOTS_PER_CHUNK = 256
+};
+
+typedef struct xchg_slot {
+  xchg_storage *storage; /* NULL: the slot is free */
+  int64_t *dims;         /* shape, then strides */
+  int32_t capacity;      /* of `dims`, in dimensions */
+  int32_t next_free;     /* slot number, 0 ends the list */
+  int64_t inline_dims[2 * XCHG_SLOT_INLINE];
+} xchg_slot;
+
+/* What stands behind the public head of xchg_arena. */
+typedef struct xchg_slots {
+  xchg_arena head;
+  int32_t first_free;
+  int32_t chunk_count;
+  int32_t live;
+  int32_t closed; /* the Lua state is going away: every request fails */
+  int64_t bytes;  /* external bytes this state took since its last collection: see module.c */
+  xchg_slot **chunks;
+} xchg_slots;
+
+/* Everything about a tensor but its slot. */
+typedef struct xchg_description {
+  void *data; /* first element (offset folded in) */
+  int32_t dtype;
+  int32_t device_type;
+  int32_t device_id;
+  int32_t ndim;
+  int32_t readonly;
+  int32_t protocol;
+  const int64_t *shape;   /* copied */
+  const int64_t *strides; /* copied; NULL: compact row-major */
+} xchg_description;
+
+void xchg__slots_init(xchg_slots *slots);
+/* Releases every storage and frees the chunks. Heads that are still referenced must have been
+ * poisoned before (xchg__tensor_poison). */
+void xchg__slots_close(xchg_slots *slots);
+
+/* Takes a slot for a described tensor and fills `out`. Steals the reference on `storage` on success
+ * only. The description has been validated: shape, strides, span, dtype and device are in range. */
+int xchg__tensor_new(xchg_slots *slots, xchg_tensor *out, const xchg_description *description, xchg_storage *storage,
+                     xchg_error *err);
+/* NULL for a number that is no live slot. */
+xchg_slot *xchg__slot_get(const xchg_slots *slots, int32_t number);
+/* Gives a live slot back, and its reference on the storage. */
+void xchg__slot_free(xchg_slots *slots, int32_t number);
+/* Turns a head into that of a released tensor; the slot is not touched. */
+void xchg__tensor_poison(xchg_tensor *tensor);
+
+/* Sets the attention flags that queued releases and external memory call for; see xchg_budget. */
+void xchg__slots_notice(xchg_slots *slots);
+/* Told by the collector's driver: `spent` and `elapsed` seconds since the start, after a collection
+ * that brought the external bytes down from `before`. Adapts the threshold. */
+void xchg__budget_adapt(int64_t before, double spent, double elapsed);
+
+int xchg__device_host_readable(int32_t device_type);
+
+#endif

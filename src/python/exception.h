@@ -1,0 +1,17 @@
+/* exception.h: Python exceptions as Lua error objects. */
+#ifndef XCHG_PYTHON_EXCEPTION_H
+#define XCHG_PYTHON_EXCEPTION_H
+
+#include <lua.h>
+
+#include "python/libpython.h"
+
+/* Takes the pending exception, clears it and raises it as an error object: code "python", type, module,
+ * message, traceback (text), value (boxed, without its frames). GIL held, under a protected call. */
+int xchg__exception_raise(lua_State *L);
+
+/* Takes the pending exception and writes "prefix: TypeName: first line of its text" with `code` into err;
+ * for doors that go on to something else. */
+void xchg__exception_to_error(xchg_error *err, int code, const char *prefix);
+
+#endif

@@ -1,0 +1,71 @@
+/* interpreter.h: the life of Python in this process: found, opened, started, entered, left, ended. */
+#ifndef XCHG_PYTHON_INTERPRETER_H
+#define XCHG_PYTHON_INTERPRETER_H
+
+#include "python/libpython.h"
+
+/* What the user asked for before the first use; NULL fields were not given. Strings are borrowed until
+ * xchg__python_configure returns. */
+typedef struct {
+  const char *python;    /* executable or command */
+  const char *libpython; /* library file */
+  const char *venv;      /* environment folder */
+  const char *home;
+  int sigint;  /* 1: install Python's SIGINT handler */
+  int sigpipe; /* 0: leave a default SIGPIPE alone */
+  int argc;
+  const char *const *argv;
+} xchg__python_options;
+
+/* Fails with XCHG_E_ARGUMENT once Python was started. */
+int xchg__python_configure(const xchg__python_options *options, xchg_error *err);
+
+/* Which Python it is, for people: static strings, "" where unknown. */
+typedef struct {
+  int started;            /* we know a running interpreter */
+  int ours;               /* ... and started it */
+  const char *version;    /* "3.11.7" */
+  const char *executable; /* sys.executable of the probe */
+  const char *prefix;
+  const char *base_prefix;
+  const char *library;    /* file of libpython, or "(this executable)" */
+  const char *reason;     /* why this one: "VIRTUAL_ENV", "python3 on PATH", "already in the process", ... */
+} xchg__python_facts;
+
+/* Finds (without starting) if it was not found yet; 0 or an error that lists every candidate and why not. */
+int xchg__python_find(xchg_error *err);
+const xchg__python_facts *xchg__python_known(void);
+
+/* 1 where Python may be called: started, not finalizing, not a forked child. Any thread, no GIL needed. */
+int xchg__python_alive(void);
+
+/* Enters Python on this thread: starts it if needed, takes the GIL (or counts, inside `locked`), drains the
+ * release queue. Pair with xchg__gil_leave. No Lua function that can raise may run between the two,
+ * except under a protected call. Fails (and enters nothing) without Python, in a forked child, in a
+ * sub-interpreter. `state` is the caller's. */
+typedef struct {
+  int gil;    /* PyGILState_STATE, or -1: nothing to release */
+} xchg__gil_state;
+int xchg__gil_enter(xchg__gil_state *state, xchg_error *err);
+void xchg__gil_leave(xchg__gil_state state);
+
+/* python.locked: the GIL stays with this thread from the first lock to the last unlock, whoever interleaves. */
+int xchg__gil_lock(xchg_error *err);
+void xchg__gil_unlock(void);
+
+/* While a thread is inside a region that must not re-enter Lua (a compiled FFI call), this is not 0.
+ * A bridge from Python into Lua must refuse then. */
+int xchg__no_reentry(void);
+void xchg__no_reentry_begin(void);
+void xchg__no_reentry_end(void);
+
+/* For a release function: takes the GIL if Python is alive and returns 1, else returns 0 (forget the
+ * pointer). Never starts Python, never drains. */
+int xchg__gil_borrow(xchg__gil_state *state);
+
+/* python.shutdown(): the soft shutdown, now. Idempotent. */
+void xchg__python_shutdown(void);
+/* Flushes Python's streams (at lua_close). */
+void xchg__python_flush(void);
+
+#endif

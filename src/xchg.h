@@ -1,0 +1,202 @@
+/* xchg.h: what Lua may see of the core through the FFI.
+ *
+ * One text, two readers: C includes it, the build embeds it (abi.c) and lua/xchg/lib.lua gives it to
+ * ffi.cdef. LuaJIT's parser sets the style: fixed-width integers, anonymous enums of plain literals,
+ * no bit-fields. Change anything here and XCHG_ABI must change with it.
+ *
+ * No function here can run Python or Lua code, so all of them are safe in compiled traces.
+ * Functions that can fail return 0, or a negative XCHG_E_* code after writing `err` (which may be NULL).
+ * Pointers are borrowed unless a comment says otherwise. */
+#ifndef XCHG_H
+#define XCHG_H
+
+#include <stdint.h>
+
+#define XCHG_API __attribute__((visibility("default")))
+
+enum {
+  XCHG_ABI = 1,
+  XCHG_MAX_NDIM = 64,      /* NumPy's and the buffer protocol's limit */
+  XCHG_MESSAGE_BYTES = 512 /* of an error message, with its NUL; longer ones are cut */
+};
+
+/* ---- errors ------------------------------------------------------------------------------------ */
+
+typedef struct xchg_error {
+  int32_t code; /* 0: none */
+  char message[512];
+} xchg_error;
+
+/* The lower-case name of an error code ("unsupported_dtype"), static; NULL for an unknown code. */
+XCHG_API const char *xchg_error_name(int32_t code);
+
+/* ---- dtypes ------------------------------------------------------------------------------------ */
+
+enum {
+  XCHG_DTYPE_NONE = 0,
+  XCHG_DTYPE_BOOL = 1,
+  XCHG_DTYPE_INT8 = 2,
+  XCHG_DTYPE_INT16 = 3,
+  XCHG_DTYPE_INT32 = 4,
+  XCHG_DTYPE_INT64 = 5,
+  XCHG_DTYPE_UINT8 = 6,
+  XCHG_DTYPE_UINT16 = 7,
+  XCHG_DTYPE_UINT32 = 8,
+  XCHG_DTYPE_UINT64 = 9,
+  XCHG_DTYPE_FLOAT16 = 10,
+  XCHG_DTYPE_BFLOAT16 = 11,
+  XCHG_DTYPE_FLOAT32 = 12,
+  XCHG_DTYPE_FLOAT64 = 13,
+  XCHG_DTYPE_COMPLEX64 = 14,
+  XCHG_DTYPE_COMPLEX128 = 15,
+  /* from here on: imported, moved and named, but not read element by element */
+  XCHG_DTYPE_COMPLEX32 = 16,
+  XCHG_DTYPE_FLOAT8_E3M4 = 17,
+  XCHG_DTYPE_FLOAT8_E4M3 = 18,
+  XCHG_DTYPE_FLOAT8_E4M3B11FNUZ = 19,
+  XCHG_DTYPE_FLOAT8_E4M3FN = 20,
+  XCHG_DTYPE_FLOAT8_E4M3FNUZ = 21,
+  XCHG_DTYPE_FLOAT8_E5M2 = 22,
+  XCHG_DTYPE_FLOAT8_E5M2FNUZ = 23,
+  XCHG_DTYPE_FLOAT8_E8M0FNU = 24,
+  XCHG_DTYPE_FLOAT6_E2M3FN = 25,
+  XCHG_DTYPE_FLOAT6_E3M2FN = 26,
+  XCHG_DTYPE_FLOAT4_E2M1FN = 27,
+  XCHG_DTYPE_FLOAT4_E2M1FN_X2 = 28, /* pairs in one byte: PyTorch's float4_e2m1fn_x2 */
+  XCHG_DTYPE_COUNT = 29
+};
+
+enum {
+  XCHG_DTYPE_LAST_READABLE = 15
+};
+
+typedef struct xchg_dtype {
+  const char *name; /* static: "float32" */
+  uint8_t code;     /* DLPack's type code */
+  uint8_t lanes;    /* DLPack's lanes */
+  uint8_t bits;     /* of one element, all lanes: 64 for complex64, 4 for a packed float4 */
+  uint8_t align;    /* bytes that an element's address must be a multiple of */
+} xchg_dtype;
+
+/* Static description of a dtype; NULL for a number that is none. */
+XCHG_API const xchg_dtype *xchg_dtype_info(int32_t dtype);
+
+/* ---- devices ----------------------------------------------------------------------------------- */
+
+/* DLPack's name of a device type ("cpu", "cuda", "cuda_managed", ...), static; NULL for an unknown one. */
+XCHG_API const char *xchg_device_name(int32_t device_type);
+
+/* ---- tensors ----------------------------------------------------------------------------------- */
+
+enum {
+  XCHG_TENSOR_READONLY = 1,
+  XCHG_TENSOR_HOST = 2 /* the memory can be read by the host at `_ptr` */
+};
+
+enum {
+  XCHG_PROTOCOL_NONE = 0,
+  XCHG_PROTOCOL_EXCHANGE_API = 1,
+  XCHG_PROTOCOL_DLPACK = 2,
+  XCHG_PROTOCOL_LUA = 3,
+  XCHG_PROTOCOL_COUNT = 4
+};
+
+/* "exchange_api", "dlpack", "lua"; NULL for an unknown number. Static. */
+XCHG_API const char *xchg_protocol_name(int32_t protocol);
+
+/* Head of every tensor cdata. Lua declares one such struct for each dtype, with a typed `_data`.
+ * `_size` and `_rank` are what the hot paths test: `t[i]` needs 1 <= i <= _size, `t:at(i, j)` needs
+ * _rank == 2. Both refuse released tensors and memory that the host cannot read. */
+typedef struct xchg_tensor {
+  void *_data;             /* first element, or NULL where the host cannot read it */
+  int64_t _size;           /* extent of a host-readable 1-D tensor, else 0 */
+  int64_t _stride;         /* its stride in elements */
+  const int64_t *_shape;   /* in the slot: _ndim extents */
+  const int64_t *_strides; /* in the slot: in elements */
+  void *_ptr;              /* first element on its device */
+  int32_t _slot;           /* number of the tensor slot; 0 once released */
+  int16_t _ndim;
+  int16_t _rank; /* _ndim where elements can be read on the host, else -1 */
+  uint8_t _dtype;
+  uint8_t _device_type;
+  uint8_t _flags;
+  uint8_t _protocol;
+  int32_t _device_id;
+} xchg_tensor;
+
+/* The tensor slots of one Lua state. `attention` is not 0 when the state should call core.attend(). */
+typedef struct xchg_arena {
+  int32_t attention;
+} xchg_arena;
+
+enum {
+  XCHG_ATTEND_SWEEP = 1,   /* a GC cycle has ended: look for dead tensors */
+  XCHG_ATTEND_DRAIN = 2,   /* much memory waits for a release that may run Python */
+  XCHG_ATTEND_COLLECT = 4  /* tensors hold more external memory than the budget */
+};
+
+/* A shape under construction: views are computed here, then made a tensor in one step. */
+typedef struct xchg_layout {
+  int64_t offset; /* of the first element from the base tensor's, in elements */
+  int32_t ndim;
+  int32_t dtype;
+  int64_t shape[64];
+  int64_t strides[64];
+} xchg_layout;
+
+XCHG_API void xchg_layout_get(xchg_layout *out, const xchg_tensor *tensor);
+/* Dimensions and indices count from 1, negatives from the end; `step` may be negative. */
+XCHG_API int32_t xchg_layout_select(xchg_layout *layout, int64_t dim, int64_t index, xchg_error *err);
+XCHG_API int32_t xchg_layout_narrow(xchg_layout *layout, int64_t dim, int64_t start, int64_t length, int64_t step,
+                                    xchg_error *err);
+XCHG_API int32_t xchg_layout_transpose(xchg_layout *layout, int64_t dim1, int64_t dim2, xchg_error *err);
+/* A new shape over the same elements in row-major order; one extent may be -1. Fails with
+ * XCHG_E_NOT_VIEWABLE where only a copy could have that shape. */
+XCHG_API int32_t xchg_layout_reshape(xchg_layout *layout, int32_t ndim, const int64_t *shape, xchg_error *err);
+/* Broadcasts to a shape of at least as many dimensions: extents of 1 repeat with stride 0. */
+XCHG_API int32_t xchg_layout_expand(xchg_layout *layout, int32_t ndim, const int64_t *shape, xchg_error *err);
+XCHG_API int32_t xchg_layout_is_contiguous(int32_t ndim, const int64_t *shape, const int64_t *strides);
+
+/* A new tensor on 64-byte aligned host memory; `zero` clears it. Fills `out` and takes a slot. */
+XCHG_API int32_t xchg_tensor_empty(xchg_arena *arena, xchg_tensor *out, int32_t dtype, int32_t ndim,
+                                   const int64_t *shape, int32_t zero, xchg_error *err);
+/* A view: its own slot, the same storage. */
+XCHG_API int32_t xchg_tensor_view(xchg_arena *arena, xchg_tensor *out, const xchg_tensor *base,
+                                  const xchg_layout *layout, xchg_error *err);
+/* Gives the slot up and turns `tensor` into a released one; nothing to do on a released one.
+ * Memory whose release may run Python is queued. */
+XCHG_API void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor);
+/* Number of elements; 0 for a released tensor. */
+XCHG_API int64_t xchg_tensor_numel(const xchg_tensor *tensor);
+
+/* Copies src into dst: broadcast to dst's shape, cast to its dtype (floats to integers truncate and
+ * saturate, NaN gives 0; everything else rounds to nearest even). Overlap is allowed. */
+XCHG_API int32_t xchg_tensor_copy(const xchg_tensor *dst, const xchg_tensor *src, xchg_error *err);
+/* Writes one element, given in dst's dtype, everywhere. */
+XCHG_API int32_t xchg_tensor_fill(const xchg_tensor *dst, const void *element, xchg_error *err);
+/* 1 where both have the same shape and every element compares equal (NaN does not), else 0;
+ * negative on error. */
+XCHG_API int32_t xchg_tensor_equal(const xchg_tensor *a, const xchg_tensor *b, xchg_error *err);
+
+/* ---- scalars that LuaJIT cannot read by itself --------------------------------------------------- */
+
+/* All 65536 float16 values as floats, with every NaN canonical. Static, made on first use. */
+XCHG_API const float *xchg_float16_table(void);
+XCHG_API uint16_t xchg_float16_from_double(double value);
+XCHG_API uint16_t xchg_bfloat16_from_double(double value);
+
+/* ---- accounting --------------------------------------------------------------------------------- */
+
+typedef struct xchg_statistics {
+  int64_t tensors;        /* live slots of this state */
+  int64_t storages;       /* live storages of the process, queued ones included */
+  int64_t external_bytes; /* memory behind them */
+  int64_t pending;        /* releases queued until Python may run */
+  int64_t objects;        /* Python objects held by Lua states */
+} xchg_statistics;
+
+XCHG_API void xchg_stats(const xchg_arena *arena, xchg_statistics *out);
+/* Bytes of tensor memory that may be live before Lua's collector is run; 0 leaves it. Returns the old one. */
+XCHG_API int64_t xchg_budget(int64_t bytes);
+
+#endif
