@@ -1,0 +1,8 @@
+std = "luajit"
+max_line_length = 120
+unused_args = false
+include_files = {"lua", "spec", "bench", "examples", "types", "bin/xchg", "*.rockspec", ".busted", ".luacheckrc"}
+files["spec"].std = "luajit+busted"
+files["*.rockspec"].std = "+rockspec"
+-- A file of annotations declares shapes, it defines nothing that is used.
+files["types"].ignore = {"1", "2", "5"}
