@@ -1,0 +1,71 @@
+#include "abi.h"
+
+#include <stddef.h>
+
+#include "abi_text.h" /* generated: xchg.h after the preprocessor */
+#include "xchg.h"
+
+/* Every struct of xchg.h with its last field and those that Lua reads in hot paths: enough for any
+ * change of order, type or size to show. */
+#define STRUCTS(S, F)                                                                                                  \
+  S(xchg_error)                                                                                                        \
+  F(xchg_error, message)                                                                                               \
+  S(xchg_dtype)                                                                                                        \
+  F(xchg_dtype, code)                                                                                                  \
+  F(xchg_dtype, align)                                                                                                 \
+  S(xchg_tensor)                                                                                                       \
+  F(xchg_tensor, _data)                                                                                                \
+  F(xchg_tensor, _size)                                                                                                \
+  F(xchg_tensor, _stride)                                                                                              \
+  F(xchg_tensor, _shape)                                                                                               \
+  F(xchg_tensor, _strides)                                                                                             \
+  F(xchg_tensor, _ptr)                                                                                                 \
+  F(xchg_tensor, _slot)                                                                                                \
+  F(xchg_tensor, _ndim)                                                                                                \
+  F(xchg_tensor, _rank)                                                                                                \
+  F(xchg_tensor, _dtype)                                                                                               \
+  F(xchg_tensor, _device_type)                                                                                         \
+  F(xchg_tensor, _flags)                                                                                               \
+  F(xchg_tensor, _protocol)                                                                                            \
+  F(xchg_tensor, _device_id)                                                                                           \
+  S(xchg_arena)                                                                                                        \
+  F(xchg_arena, busy)                                                                                                  \
+  S(xchg_layout)                                                                                                       \
+  F(xchg_layout, shape)                                                                                                \
+  F(xchg_layout, strides)                                                                                              \
+  S(xchg_statistics)                                                                                                   \
+  F(xchg_statistics, objects)
+
+_Static_assert(sizeof(xchg_tensor) == 64, "a tensor head is one cache line: change XCHG_ABI with it");
+
+static const struct {
+  const char *type;
+  const char *field; /* NULL: the size of the struct */
+  size_t bytes;
+} table[] = {
+#define SIZE(type) {#type, NULL, sizeof(type)},
+#define OFFSET(type, field) {#type, #field, offsetof(type, field)},
+    STRUCTS(SIZE, OFFSET)
+#undef SIZE
+#undef OFFSET
+};
+
+void xchg__abi_push(lua_State *L) {
+  lua_createtable(L, 0, 3);
+  lua_pushlstring(L, xchg__abi_text, sizeof xchg__abi_text - 1);
+  lua_setfield(L, -2, "text");
+  lua_pushinteger(L, XCHG_ABI);
+  lua_setfield(L, -2, "number");
+  lua_createtable(L, (int)(sizeof table / sizeof *table), 0);
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, table[i].type);
+    lua_setfield(L, -2, "type");
+    lua_pushstring(L, table[i].field);
+    lua_setfield(L, -2, "field");
+    lua_pushinteger(L, (lua_Integer)table[i].bytes);
+    lua_setfield(L, -2, "bytes");
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+  lua_setfield(L, -2, "layout");
+}
