@@ -19,7 +19,7 @@ INCLUDE := -Isrc -I$(B) $(if $(lua_dir),-I$(lua_dir))
 COMPILE = $(CC) $(CFLAGS) $(BASE) $(INCLUDE)
 
 core_src := $(sort $(wildcard src/core/*.c))
-lib_src := src/module.c src/abi.c $(core_src) $(sort $(wildcard src/python/*.c src/exchange/*.c src/cuda/*.c))
+lib_src := src/module.c src/abi.c $(core_src) $(sort $(wildcard src/lua/*.c src/python/*.c src/exchange/*.c src/cuda/*.c))
 object = $(patsubst src/%.c,$(B)/obj/%.o,$(1))
 
 c_tests := $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/*_test.c))
