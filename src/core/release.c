@@ -6,6 +6,7 @@
 static _Atomic(xchg_release *) queue;
 static atomic_llong pending;
 static atomic_llong pending_bytes;
+static atomic_llong objects;
 
 void xchg__release_push(xchg_release *node) {
   atomic_fetch_add(&pending, 1);
@@ -46,4 +47,12 @@ int64_t xchg__release_pending(void) {
 
 int64_t xchg__release_pending_bytes(void) {
   return atomic_load(&pending_bytes);
+}
+
+void xchg__objects_count(int delta) {
+  atomic_fetch_add_explicit(&objects, delta, memory_order_relaxed);
+}
+
+int64_t xchg__objects_live(void) {
+  return atomic_load(&objects);
 }

@@ -21,4 +21,9 @@ int64_t xchg__release_drain(void);
 int64_t xchg__release_pending(void);
 int64_t xchg__release_pending_bytes(void);
 
+/* Foreign objects held by Lua states, those that wait in the queue included: whoever takes one counts 1,
+ * whoever gives it back -1. Any thread. */
+void xchg__objects_count(int delta);
+int64_t xchg__objects_live(void);
+
 #endif

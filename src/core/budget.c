@@ -1,0 +1,53 @@
+/* budget.c: when a Lua state should collect garbage or drain releases.
+ *
+ * Lua's collector sees 64 bytes of a tensor of any size. So the process keeps a threshold of external
+ * bytes, above which a collection is asked for. A collection that frees little, or collections that take
+ * much of the time, raise it: the program needs that memory, or has a Lua heap that is slow to walk. */
+#include "core/tensor.h"
+
+#include <stdatomic.h>
+
+enum {
+  DEFAULT_BUDGET = 256 << 20,
+  LARGEST_FACTOR = 8, /* how far the limit rises by itself above the base */
+  WAITING_RELEASES = 64,
+  WAITING_BYTES = 1 << 20
+};
+
+static const double LARGEST_SHARE = 0.05; /* of the time, for collections */
+
+static atomic_llong base = DEFAULT_BUDGET;
+static atomic_llong limit = DEFAULT_BUDGET; /* the base, or what it was raised to */
+static atomic_llong threshold = DEFAULT_BUDGET;
+
+/* Twice as much, without overflow. */
+static long long doubled(long long bytes) {
+  return bytes > INT64_MAX / 2 ? INT64_MAX : 2 * bytes;
+}
+
+void xchg__slots_notice(xchg_slots *slots) {
+  if (xchg__release_pending() > WAITING_RELEASES || xchg__release_pending_bytes() > WAITING_BYTES)
+    slots->head.attention |= XCHG_ATTEND_DRAIN;
+  if (xchg__storage_bytes() > atomic_load_explicit(&threshold, memory_order_relaxed))
+    slots->head.attention |= XCHG_ATTEND_COLLECT;
+}
+
+void xchg__budget_adapt(int64_t before, double spent, double elapsed) {
+  long long after = xchg__storage_bytes();
+  long long bytes = atomic_load(&limit);
+  if ((before - after < before / 4 || spent > LARGEST_SHARE * elapsed) &&
+      bytes / LARGEST_FACTOR < atomic_load(&base)) {
+    bytes = doubled(bytes);
+    atomic_store(&limit, bytes);
+  }
+  /* What is in use cannot be collected: without this, every import above the limit would try again. */
+  atomic_store(&threshold, doubled(after) > bytes ? doubled(after) : bytes);
+}
+
+int64_t xchg_budget(int64_t bytes) {
+  if (bytes <= 0)
+    return atomic_load(&base);
+  atomic_store(&limit, bytes);
+  atomic_store(&threshold, bytes);
+  return atomic_exchange(&base, bytes);
+}
