@@ -26,13 +26,15 @@ c_tests := $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/*_test.c))
 c_doubles := $(patsubst spec/c/%.c,$(B)/spec/%.so,$(wildcard spec/c/*_double.c))
 c_hosts := $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/*_host.c))
 
-.PHONY: all build clean help FORCE
+.PHONY: all build c-tests clean demo test bench env info lint lint-ready lint-lua lint-format lint-rock lint-gcc \
+  lint-clang format asan tsan valgrind install-test check sources products help FORCE
 .DELETE_ON_ERROR:
 
 all: build
 
-##build     compile the library into build/
-build: $(B)/xchg/core.so
+##build         compile the library into build/
+products := $(B)/xchg/core.so
+build: $(products)
 
 $(B)/xchg/core.so: $(call object,$(lib_src)) $(B)/objects
 	@mkdir -p $(@D)
@@ -62,7 +64,7 @@ $(B)/flags: FORCE
 $(B)/objects: FORCE
 	$(call stamp,$(LIBFLAG) $(LDFLAGS) $(lib_src))
 
-##c-tests   build the programs and test doubles of spec/c/
+##c-tests       build the programs and test doubles of spec/c/
 c-tests: WERROR := -Werror
 c-tests: build $(c_tests) $(c_doubles) $(c_hosts)
 
@@ -78,11 +80,86 @@ $(B)/spec/%_host: spec/c/%_host.c $(B)/flags
 	@mkdir -p $(@D)
 	$(COMPILE) $(WERROR) -Ispec/c -MF $@.d -o $@ $< -lluajit-5.1 $(LIBS) -lm
 
-##clean     remove everything that was built
+# Below here nothing is compiled. `bootstrap` finds or installs what a target needs (in no time when all is there);
+# its `env` is what `make env` prints.
+export XCHG_BUILD := $(B)
+run = eval "$$(./bootstrap env)" &&
+sub = +@$(MAKE) --no-print-directory
+
+##demo          run examples/quickstart.lua on real arrays
+demo:
+	@./bootstrap setup demo
+	$(sub) build
+	@$(run) $(LUAJIT) examples/quickstart.lua
+
+##test          every spec; SPEC=spec/x_spec.lua for some, SEED=n to repeat an order, ARGS= for busted
+test:
+	@./bootstrap setup test
+	$(sub) c-tests
+	@$(run) $(LUAJIT) "$$(command -v busted)" --ignore-lua $(if $(SEED),--seed=$(SEED)) $(ARGS) $(SPEC)
+
+##bench         what things cost, as ratios against peers in the same run
+bench:
+	@./bootstrap setup bench
+	$(sub) build
+	@$(run) $(LUAJIT) bench/run.lua $(ARGS)
+
+##env           shell lines for any script: eval "$(make -s env)"; luajit my.lua
+env:
+	@./bootstrap env
+
+##info          what the library finds on this machine
+info: build
+	@$(run) $(LUAJIT) bin/xchg info
+
+##lint          luacheck, clang-format, the rockspec, and gcc and clang with warnings as errors
+lint: lint-lua lint-format lint-rock lint-gcc lint-clang
+
+c_files = $(shell find src spec bench examples -name '*.[ch]' 2>/dev/null)
+lint-ready:
+	@./bootstrap setup lint
+lint-lua: lint-ready
+	luacheck -q .
+lint-format: lint-ready
+	.tools/bin/clang-format --dry-run -Werror $(c_files)
+lint-rock: lint-ready
+	luarocks --lua-version 5.1 lint xchg-scm-1.rockspec
+lint-gcc: lint-ready
+	$(sub) c-tests B=build/gcc CC=gcc
+lint-clang: lint-ready
+	$(sub) c-tests B=build/clang CC=clang
+
+##format        rewrite the C files in the project's style
+format: lint-ready
+	.tools/bin/clang-format -i $(c_files)
+
+##asan          the specs with AddressSanitizer, UBSan and LeakSanitizer in the core
+##tsan          the specs with ThreadSanitizer in the core
+##valgrind      the specs under valgrind
+asan tsan valgrind:
+	@./bootstrap setup $@
+	@.ci/sanitize $@ $(SPEC)
+
+##install-test  install the committed tree with LuaRocks in each way that a user may, and use it
+install-test:
+	@./bootstrap setup install-test
+	@.ci/install-test
+
+##check         all of this, as the continuous integration does it
+check:
+	@bash .ci/run
+
+# For the specs.
+sources:
+	@printf '%s\n' $(lib_src)
+products:
+	@printf '%s\n' $(products)
+
+##clean         remove everything that was built
 clean:
 	rm -rf $(B)
 
-##help      this list
+##help          this list
 help:
 	@sed -n 's/^##/  make /p' $(firstword $(MAKEFILE_LIST))
 

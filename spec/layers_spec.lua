@@ -1,0 +1,207 @@
+-- The arrows between the parts: who may include or require whom, and how long a file may get.
+local lfs = require "lfs"
+
+-- Rank by what a part stands on: it may use what has a higher rank, and of its own rank only itself.
+local C_RANK = {
+  module = 1, exchange = 2, python = 3, cuda = 3, lua = 4, core = 5, ["xchg.h"] = 6, ["dlpack.h"] = 7,
+}
+local C_TOP = {
+  ["module.c"] = "module", ["abi.c"] = "module", ["abi.h"] = "module",
+  ["xchg.h"] = "xchg.h", ["dlpack.h"] = "dlpack.h",
+}
+local C_GENERATED = { ["abi_text.h"] = "module" }
+local C_LINES = 450
+
+local LUA_RANK = {
+  init = 1, exchange = 2, cuda = 2, tensor = 3, python = 3, format = 4, dtype = 5, check = 6, error = 7, lib = 8,
+  core = 9, sim = 9, -- the shared objects
+}
+local LUA_LINES = 380
+
+-- Part of a file under src/, or of what an include line names: "core/error.h" is core.
+local function c_part(path)
+  return path:match("^([%w_]+)/") or C_TOP[path] or C_GENERATED[path]
+end
+
+-- Module name without "xchg." -> part: "cuda.device" is cuda, "" is init.
+local function lua_part(name)
+  return name == "" and "init" or name:match("^[^.]+")
+end
+
+local function may(rank, from, to)
+  if from == to then return true end
+  if from == "sim" or to == "sim" then return false end
+  return rank[from] ~= nil and rank[to] ~= nil and rank[from] < rank[to]
+end
+
+-- What is wrong with the include lines of a C file, a list of sentences.
+local function c_faults(path, text)
+  local faults, from = {}, c_part(path)
+  local function fault(...) faults[#faults + 1] = path .. ": " .. (...):format(select(2, ...)) end
+  if not from or not (C_RANK[from] or from == "sim") then
+    fault("belongs to no part that this spec knows")
+    return faults
+  end
+  for line in text:gmatch("[^\n]+") do
+    local form, name = line:match('^%s*#%s*include%s*([<"])([^>"]+)[>"]')
+    if form == '"' then
+      local to = c_part(name)
+      if not to then
+        fault('include "%s" is not named from src/ ("core/error.h")', name)
+      elseif not may(C_RANK, from, to) then
+        fault('%s may not include "%s"', from, name)
+      end
+    elseif form == "<" then
+      if name:find("^Python%.h$") or name:find("^cuda") or name:find("dlpack") then
+        fault("<%s> would make the build depend on what is found at run time", name)
+      elseif from == "core" and (name == "lua.h" or name == "lauxlib.h" or name == "luajit.h") then
+        fault("core knows no Lua, <%s>", name)
+      end
+    elseif line:find("^%s*#%s*include") then
+      fault("unreadable: %s", line)
+    end
+  end
+  return faults
+end
+
+-- The same for the require calls of the module `name` ("cuda.device"; "" is xchg itself).
+local function lua_faults(name, text)
+  local faults, from = {}, lua_part(name)
+  local function fault(...) faults[#faults + 1] = ("xchg.%s: "):format(name) .. (...):format(select(2, ...)) end
+  if not LUA_RANK[from] then
+    fault("belongs to no part that this spec knows")
+    return faults
+  end
+  text = text:gsub("%-%-%[%[.-%]%]", ""):gsub("%-%-[^\n]*", "")
+  for quoted, rest in text:gmatch("require%s*%(?%s*[\"']([^\"']+)[\"']%s*([^%s]?)") do
+    local to = quoted == "xchg" and "init" or quoted:match("^xchg%.(.*)$")
+    if to then
+      to = lua_part(to:gsub("%.$", ""))
+      if rest == "." then
+        fault('require("%s" .. ...): the whole name must be readable', quoted)
+      elseif not LUA_RANK[to] then
+        fault("%s belongs to no part that this spec knows", quoted)
+      elseif not may(LUA_RANK, from, to) then
+        fault("%s may not require %s", from, quoted)
+      end
+    end
+  end
+  return faults
+end
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+-- Paths below `root` that end in `suffix`, relative to it.
+local function files(root, suffix, below, out)
+  below, out = below or "", out or {}
+  for name in lfs.dir(root .. below) do
+    local path = below .. name
+    if lfs.attributes(root .. path, "mode") == "directory" then
+      if name ~= "." and name ~= ".." then files(root, suffix, path .. "/", out) end
+    elseif name:find(suffix) then
+      out[#out + 1] = path
+    end
+  end
+  table.sort(out)
+  return out
+end
+
+local function module_name(path)
+  return (path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("^init$", ""):gsub("/", "."))
+end
+
+local function none(faults) assert(#faults == 0, "\n" .. table.concat(faults, "\n")) end
+
+describe("the layers", function()
+  it("of the C sources follow the arrows", function()
+    local faults, seen = {}, files("src/", "%.[ch]$")
+    assert.is_true(#seen > 0)
+    for _, path in ipairs(seen) do
+      for _, fault in ipairs(c_faults(path, read("src/" .. path))) do faults[#faults + 1] = fault end
+    end
+    none(faults)
+  end)
+
+  it("of the Lua modules follow the arrows", function()
+    local faults, seen = {}, files("lua/xchg/", "%.lua$")
+    assert.is_true(#seen > 0)
+    for _, path in ipairs(seen) do
+      for _, fault in ipairs(lua_faults(module_name(path), read("lua/xchg/" .. path))) do
+        faults[#faults + 1] = fault
+      end
+    end
+    none(faults)
+  end)
+
+  it("have no file that says more than one thing", function()
+    local faults = {}
+    for root, limit in pairs { ["src/"] = C_LINES, ["lua/"] = LUA_LINES } do
+      for _, path in ipairs(files(root, "%.[chl]u?a?$")) do
+        local _, lines = read(root .. path):gsub("\n", "")
+        if lines > limit then faults[#faults + 1] = ("%s%s: %d lines, split it by noun"):format(root, path, lines) end
+        if path:find("util") then faults[#faults + 1] = root .. path .. ": name what it is about" end
+      end
+    end
+    none(faults)
+  end)
+end)
+
+describe("the reader of arrows", function()
+  -- file, its text, what the first fault says (nil: none)
+  local ROWS = {
+    { "exchange/resolve.c", '#include "python/object.h"\n#include "cuda/stream.h"\n#include "core/error.h"' },
+    { "core/layout.c", '#include "xchg.h"\n#include "dlpack.h"\n#include <string.h>' },
+    { "abi.c", '#include "abi_text.h"\n#include "core/storage.h"' },
+    { "sim/device.c", '#include "sim/device.h"' },
+    { "core/layout.c", '#include "python/object.h"', "core may not include" },
+    { "python/object.c", '#include "cuda/stream.h"', "python may not include" },
+    { "cuda/stream.c", '# include "exchange/cai.h"', "cuda may not include" },
+    { "sim/device.c", '#include "core/error.h"', "sim may not include" },
+    { "cuda/device.c", '#include "sim/device.h"', "cuda may not include" },
+    { "dlpack.h", '#include "xchg.h"', "dlpack.h may not include" },
+    { "python/object.c", '#include "object.h"', "not named from src/" },
+    { "python/object.c", "#include <Python.h>", "found at run time" },
+    { "core/error.c", "#include <lua.h>", "core knows no Lua" },
+    { "core/error.c", "#include HEADER", "unreadable" },
+    { "misc/a.c", "", "belongs to no part" },
+  }
+  for _, row in ipairs(ROWS) do
+    it(("%s %s in %s"):format(row[3] and "refuses" or "accepts", row[2]:gsub("\n", " "), row[1]), function()
+      local fault = c_faults(row[1], row[2])[1]
+      if row[3] then
+        assert(fault and fault:find(row[3], 1, true), tostring(fault))
+      else
+        assert.is_nil(fault)
+      end
+    end)
+  end
+
+  local LUA_ROWS = {
+    { "", 'local t = require "xchg.tensor"\nrequire("xchg.cuda")' },
+    { "cuda.device", "require 'xchg.cuda.stream' -- require 'xchg.exchange'" },
+    { "check", 'require "xchg.error"' },
+    { "lib", 'require("xchg.core")' },
+    { "python", 'require "xchg.tensor"', "python may not require xchg.tensor" },
+    { "exchange", 'require "xchg.cuda"', "exchange may not require xchg.cuda" },
+    { "tensor", 'require ( "xchg" )', "tensor may not require xchg" },
+    { "error", 'require "xchg.check"', "error may not require xchg.check" },
+    { "exchange", 'require("xchg." .. name)', "must be readable" },
+    { "misc", "", "belongs to no part" },
+    { "lib", 'require "xchg.misc"', "belongs to no part" },
+  }
+  for _, row in ipairs(LUA_ROWS) do
+    it(("%s %s in xchg.%s"):format(row[3] and "refuses" or "accepts", row[2]:gsub("\n", " "), row[1]), function()
+      local fault = lua_faults(row[1], row[2])[1]
+      if row[3] then
+        assert(fault and fault:find(row[3], 1, true), tostring(fault))
+      else
+        assert.is_nil(fault)
+      end
+    end)
+  end
+end)

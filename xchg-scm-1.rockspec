@@ -1,0 +1,46 @@
+rockspec_format = "3.0"
+package = "xchg"
+version = "scm-1"
+
+source = {
+  -- A placeholder of a reserved domain until the repository has a public home: install from a checkout.
+  url = "git+https://example.org/xchg.git",
+}
+
+description = {
+  summary = "Tensors of Python libraries as typed LuaJIT cdata, without a copy",
+  detailed = [[
+Takes arrays that NumPy, PyTorch, JAX and other Python libraries own and gives them to LuaJIT as typed, checked cdata
+over the same memory, and hands tensors made in Lua back to them. Python is found and opened at run time.]],
+  license = "MIT",
+  labels = { "ffi", "luajit", "python", "tensor" },
+}
+
+-- LuaRocks cannot ask for LuaJIT (Debian's provides none, beta versions sort below 2.1): the library asks at run time.
+dependencies = { "lua == 5.1" }
+
+build = {
+  type = "make",
+  build_target = "all",
+  install_pass = false,
+  build_variables = {
+    CC = "$(CC)",
+    CFLAGS = "$(CFLAGS)",
+    LIBFLAG = "$(LIBFLAG)",
+    LUA_INCDIR = "$(LUA_INCDIR)",
+  },
+  install = {
+    lua = {
+      ["xchg.init"] = "lua/xchg/init.lua",
+    },
+    lib = {
+      ["xchg.core"] = "build/xchg/core.so",
+    },
+    bin = { "bin/xchg" },
+  },
+}
+
+-- A wrapper would run the command under PUC Lua, which has no FFI.
+deploy = { wrap_bin_scripts = false }
+
+test = { type = "busted" }
