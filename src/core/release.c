@@ -16,7 +16,7 @@ void xchg__release_push(xchg_release *node) {
   }
 }
 
-int64_t xchg__release_drain(void) {
+int64_t xchg__release_drain(int python) {
   int64_t count = 0;
   /* Taking the whole stack at once needs no protection against reuse, and a release that drains
    * again finds only what came later. */
@@ -34,7 +34,7 @@ int64_t xchg__release_drain(void) {
       oldest = node->next;
       atomic_fetch_sub(&pending, 1);
       atomic_fetch_sub(&pending_bytes, node->bytes);
-      node->run(node);
+      node->run(node, python);
       count++;
     }
   }

@@ -10,13 +10,15 @@
 typedef struct xchg_release xchg_release;
 struct xchg_release {
   xchg_release *next;
-  void (*run)(xchg_release *self); /* releases and frees the object that `self` is part of */
-  int64_t bytes;                   /* memory that waits for it */
+  /* Releases and frees the object that `self` is part of. `python`: the caller holds the GIL; else Python
+   * is gone, or was never there, and references on its objects are forgotten. */
+  void (*run)(xchg_release *self, int python);
+  int64_t bytes; /* memory that waits for it */
 };
 
 void xchg__release_push(xchg_release *node);
 /* Runs all queued releases, oldest first; a release may push, and may drain again. Returns how many ran. */
-int64_t xchg__release_drain(void);
+int64_t xchg__release_drain(int python);
 /* Queued releases, and the bytes that wait for them. */
 int64_t xchg__release_pending(void);
 int64_t xchg__release_pending_bytes(void);

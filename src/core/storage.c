@@ -18,14 +18,14 @@ static void storage_free(xchg_storage *storage) {
   free(storage);
 }
 
-static void storage_destroy(xchg_release *release) {
+static void storage_destroy(xchg_release *release, int python) {
   xchg_storage *storage = (xchg_storage *)release;
   if (storage->destroy != NULL)
-    storage->destroy(storage);
+    storage->destroy(storage, python);
   storage_free(storage);
 }
 
-xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (*destroy)(xchg_storage *),
+xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (*destroy)(xchg_storage *, int),
                                 int deferred, xchg_error *err) {
   xchg_storage *storage = malloc(sizeof *storage);
   if (storage == NULL) {
@@ -45,7 +45,8 @@ xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (
   return storage;
 }
 
-static void host_destroy(xchg_storage *storage) {
+static void host_destroy(xchg_storage *storage, int python) {
+  (void)python;
   free(storage->owner);
 }
 
@@ -78,7 +79,7 @@ void xchg__storage_release(xchg_storage *storage) {
   if (storage->deferred)
     xchg__release_push(&storage->release);
   else
-    storage_destroy(&storage->release);
+    storage_destroy(&storage->release, 0);
 }
 
 void xchg__storage_abandon(xchg_storage *storage) {

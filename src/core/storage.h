@@ -17,12 +17,13 @@ struct xchg_storage {
   int32_t deferred; /* the release may run Python: queue it */
   void *owner;      /* what `destroy` gives back */
   void *object;     /* the Python object passed in, held by `owner` or by `destroy`; NULL if none */
-  void (*destroy)(xchg_storage *storage); /* gives `owner` and `object` back; may be NULL */
+  /* Gives `owner` and `object` back; may be NULL. `python` as in xchg_release; 0 for one not deferred. */
+  void (*destroy)(xchg_storage *storage, int python);
 };
 
 /* A new storage with one reference (xchg__storage_release), or NULL and err. On failure the caller
  * keeps the owner. */
-xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (*destroy)(xchg_storage *),
+xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (*destroy)(xchg_storage *, int),
                                 int deferred, xchg_error *err);
 /* A new storage on 64-byte aligned host memory (its `owner`), cleared if `zero`. */
 xchg_storage *xchg__storage_host(int64_t bytes, int zero, xchg_error *err);

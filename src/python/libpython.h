@@ -54,4 +54,11 @@ typedef struct {
 
 extern xchg__python_table xchg__py;
 
+/* The object's type, borrowed: the object keeps it alive. */
+static inline PyObject *xchg__py_type(PyObject *object) {
+  PyObject *type = xchg__py.PyObject_Type(object);
+  xchg__py.Py_DecRef(type);
+  return type;
+}
+
 #endif
