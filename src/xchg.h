@@ -172,8 +172,10 @@ XCHG_API void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor);
 /* Number of elements; 0 for a released tensor. */
 XCHG_API int64_t xchg_tensor_numel(const xchg_tensor *tensor);
 
-/* Copies src into dst: broadcast to dst's shape, cast to its dtype (floats to integers truncate and
- * saturate, NaN gives 0; everything else rounds to nearest even). Overlap is allowed. */
+/* Copies src into dst: broadcast to dst's shape, cast to its dtype. Overlap is allowed; a dst that
+ * repeats an element (stride 0) is not. The same dtype keeps every bit. Floats to integers truncate and
+ * saturate, NaN gives 0. Integers to narrower ones wrap around (keep their low bits). To bool, what is
+ * not 0 is true, NaN too. Everything else is rounded once, to nearest even. Complex to real fails. */
 XCHG_API int32_t xchg_tensor_copy(const xchg_tensor *dst, const xchg_tensor *src, xchg_error *err);
 /* Writes one element, given in dst's dtype, everywhere. */
 XCHG_API int32_t xchg_tensor_fill(const xchg_tensor *dst, const void *element, xchg_error *err);

@@ -159,7 +159,7 @@ static int ndim_check(const char *where, int32_t ndim, xchg_error *err) {
 /* ---- views -------------------------------------------------------------------------------------- */
 
 int32_t xchg_layout_select(xchg_layout *layout, int64_t dim, int64_t index, xchg_error *err) {
-  int32_t d;
+  int32_t d = 0;
   int64_t place = 0, offset = 0;
   int rc = dim_resolve(&d, "select", layout, dim, err);
   if (rc == 0)
@@ -178,8 +178,8 @@ int32_t xchg_layout_select(xchg_layout *layout, int64_t dim, int64_t index, xchg
 
 int32_t xchg_layout_narrow(xchg_layout *layout, int64_t dim, int64_t start, int64_t length, int64_t step,
                            xchg_error *err) {
-  int32_t d;
-  int64_t first = 0, last, offset = 0, stride;
+  int32_t d = 0;
+  int64_t first = 0, last = 0, offset = 0, stride;
   int rc = dim_resolve(&d, "narrow", layout, dim, err);
   if (rc != 0)
     return rc;
@@ -222,7 +222,7 @@ int32_t xchg_layout_narrow(xchg_layout *layout, int64_t dim, int64_t start, int6
 }
 
 int32_t xchg_layout_transpose(xchg_layout *layout, int64_t dim1, int64_t dim2, xchg_error *err) {
-  int32_t a, b;
+  int32_t a = 0, b = 0;
   int rc = dim_resolve(&a, "transpose", layout, dim1, err);
   if (rc == 0)
     rc = dim_resolve(&b, "transpose", layout, dim2, err);
