@@ -1,7 +1,10 @@
 std = "luajit"
 max_line_length = 120
 unused_args = false
-include_files = {"lua", "spec", "bench", "examples", "types", "bin/xchg", "*.rockspec", ".busted", ".luacheckrc"}
+include_files = {
+  "lua/**/*.lua", "spec/**/*.lua", "bench/**/*.lua", "examples/**/*.lua", "types/**/*.lua", "bin/xchg", "*.rockspec", ".busted",
+  ".luacheckrc",
+}
 files["spec"].std = "luajit+busted"
 files["*.rockspec"].std = "+rockspec"
 -- A file of annotations declares shapes, it defines nothing that is used.

@@ -26,6 +26,9 @@ c_tests := $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/*_test.c))
 c_doubles := $(patsubst spec/c/%.c,$(B)/spec/%.so,$(wildcard spec/c/*_double.c))
 c_hosts := $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/*_host.c))
 
+# V=1 shows the commands.
+Q = $(if $(V),,@echo "  $(notdir $(firstword $(CC))) $@";)
+
 .PHONY: all build c-tests clean demo test bench env info lint lint-ready lint-lua lint-format lint-rock lint-gcc \
   lint-clang format asan tsan valgrind install-test check sources products help FORCE
 .DELETE_ON_ERROR:
@@ -38,11 +41,11 @@ build: $(products)
 
 $(B)/xchg/core.so: $(call object,$(lib_src)) $(B)/objects
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIBFLAG) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LIBFLAG) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
 $(B)/obj/%.o: src/%.c $(B)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) $(WERROR) -c $< -o $@
+	$(Q)$(COMPILE) $(WERROR) -c $< -o $@
 
 $(B)/obj/abi.o: $(B)/abi_text.h
 
@@ -50,11 +53,11 @@ $(B)/obj/abi.o: $(B)/abi_text.h
 # A string literal would be longer than C11 promises, so it is written as numbers.
 $(B)/abi_text.h: $(wildcard src/*.h) $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(BASE) -Isrc -E -MF $@.d src/xchg.h -o $(B)/abi_text.i
-	awk '/^# [0-9]+ "/ { ours = index($$0, "\"src/") > 0; next } /^#/ { next } ours && NF' $(B)/abi_text.i | \
+	$(Q)$(CC) $(CFLAGS) $(BASE) -Isrc -E -MF $@.d src/xchg.h -o $(B)/abi_text.i
+	@awk '/^# [0-9]+ "/ { ours = index($$0, "\"src/") > 0; next } /^#/ { next } ours && NF' $(B)/abi_text.i | \
 	  sed 's/__attribute__((visibility("default"))) *//' > $(B)/abi_text.txt
-	test -s $(B)/abi_text.txt
-	{ echo 'static const char xchg__abi_text[] = {'; od -An -v -tx1 $(B)/abi_text.txt | sed 's/ \(..\)/0x\1, /g'; \
+	@test -s $(B)/abi_text.txt
+	@{ echo 'static const char xchg__abi_text[] = {'; od -An -v -tx1 $(B)/abi_text.txt | sed 's/ \(..\)/0x\1, /g'; \
 	  echo '0};'; } > $@
 
 # Other flags, or another set of files, rebuild what they shaped.
@@ -70,15 +73,15 @@ c-tests: build $(c_tests) $(c_doubles) $(c_hosts)
 
 $(B)/spec/%_test: spec/c/%_test.c $(call object,$(core_src)) $(B)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) $(WERROR) -Ispec/c -MF $@.d -o $@ $< $(filter %.o,$^) $(LIBS) -lm
+	$(Q)$(COMPILE) $(WERROR) -Ispec/c -MF $@.d -o $@ $< $(filter %.o,$^) $(LIBS) -lm
 
 $(B)/spec/%_double.so: spec/c/%_double.c $(B)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) $(WERROR) -Ispec/c -MF $@.d -shared -o $@ $< $(LIBS) -lm
+	$(Q)$(COMPILE) $(WERROR) -Ispec/c -MF $@.d -shared -o $@ $< $(LIBS) -lm
 
 $(B)/spec/%_host: spec/c/%_host.c $(B)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) $(WERROR) -Ispec/c -MF $@.d -o $@ $< -lluajit-5.1 $(LIBS) -lm
+	$(Q)$(COMPILE) $(WERROR) -Ispec/c -MF $@.d -o $@ $< -lluajit-5.1 $(LIBS) -lm
 
 # Below here nothing is compiled. `bootstrap` finds or installs what a target needs (in no time when all is there);
 # its `env` is what `make env` prints.

@@ -10,11 +10,12 @@ end
 
 local function quote(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
 
-local function sorted(set)
+local function difference(declared, exported)
   local out = {}
-  for name in pairs(set) do out[#out + 1] = name end
+  for name in pairs(declared) do if not exported[name] then out[#out + 1] = name .. ": declared, not exported" end end
+  for name in pairs(exported) do if not declared[name] then out[#out + 1] = name .. ": exported, not declared" end end
   table.sort(out)
-  return out
+  return table.concat(out, "\n")
 end
 
 describe("the ABI", function()
@@ -33,7 +34,7 @@ describe("the ABI", function()
       if name and name:sub(1, 2) ~= "__" then exported[name] = true end
     end
     pipe:close()
-    assert.are.same(sorted(declared), sorted(exported))
+    assert.are.equal("", difference(declared, exported))
   end)
 
   it("is given to Lua without the declarations of system headers", function()
