@@ -1,0 +1,89 @@
+#include "exchange/exchange.h"
+
+#include <lauxlib.h>
+
+#include "exchange/from_dlpack.h"
+#include "exchange/producer.h"
+#include "lua/cdata.h"
+#include "lua/raise.h"
+#include "python/exception.h"
+#include "python/interpreter.h"
+#include "python/object.h"
+
+/* Upvalue 2 of a door: raises the pending exception; called protected, inside the GIL. */
+static int raise_pending(lua_State *L) {
+  return xchg__exception_raise(L);
+}
+
+/* exchange.from_dlpack(object, head): fills the tensor head of a scratch cdata. Not behind the common door:
+ * nothing of Lua that could raise runs inside, so that the protected call is only paid for on failure. */
+static int exchange_from_dlpack(lua_State *L) {
+  xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
+  PyObject *object = xchg__object_get(L, 1);
+  xchg_tensor *head = (xchg_tensor *)(uintptr_t)lua_topointer(L, 2);
+  xchg__gil_state gil;
+  xchg_error err;
+  int code, raised = 0;
+  err.code = 0;
+  if (object == NULL || lua_type(L, 2) != XCHG_LUA_TCDATA)
+    return xchg__raisef(L, XCHG_E_TYPE, "from_dlpack: expected a Python object, got %s; Lua values go through xchg.tensor",
+                        luaL_typename(L, 1));
+  if (xchg__gil_enter(&gil, &err) != 0)
+    return xchg__raise(L, &err);
+  code = xchg__from_dlpack(slots, head, object, &err);
+  if (code != 0 && xchg__py.PyErr_Occurred() != NULL) {
+    lua_pushvalue(L, lua_upvalueindex(2));
+    raised = lua_pcall(L, 0, 1, 0) == LUA_ERRRUN;
+  }
+  xchg__gil_leave(gil);
+  if (code == 0)
+    return 0;
+  if (!raised)
+    return xchg__raise(L, &err);
+  /* The producer's exception, with our words for it: type, traceback and value stay. */
+  lua_pushstring(L, xchg_error_name(err.code));
+  lua_setfield(L, -2, "code");
+  lua_pushstring(L, err.message);
+  lua_setfield(L, -2, "message");
+  return lua_error(L);
+}
+
+/* exchange.owner(object of a slot): the Python object that a tensor came from, or nil. */
+static int exchange_owner(lua_State *L) {
+  xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
+  const xchg_slot *slot = xchg__slot_get(slots, (int32_t)luaL_checkinteger(L, 1));
+  xchg__gil_state gil;
+  xchg_error err;
+  PyObject **box;
+  err.code = 0;
+  if (slot == NULL || slot->storage->object == NULL)
+    return 0;
+  box = xchg__object_box(L);
+  if (xchg__gil_enter(&gil, &err) != 0)
+    return xchg__raise(L, &err);
+  xchg__py.Py_IncRef(slot->storage->object);
+  *box = slot->storage->object;
+  xchg__gil_leave(gil);
+  return 1;
+}
+
+/* exchange.misses(): how many types had to be learned. */
+static int exchange_misses(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)xchg__producer_misses());
+  return 1;
+}
+
+void xchg__exchange_open(lua_State *L) {
+  int arena = lua_gettop(L);
+  lua_createtable(L, 0, 3);
+  lua_pushvalue(L, arena);
+  lua_pushcfunction(L, raise_pending);
+  lua_pushcclosure(L, exchange_from_dlpack, 2);
+  lua_setfield(L, -2, "from_dlpack");
+  lua_pushvalue(L, arena);
+  lua_pushcclosure(L, exchange_owner, 1);
+  lua_setfield(L, -2, "owner");
+  lua_pushcfunction(L, exchange_misses);
+  lua_setfield(L, -2, "misses");
+  lua_remove(L, arena);
+}

@@ -1,0 +1,154 @@
+#include "exchange/producer.h"
+
+#include <string.h>
+
+#include "exchange/exchange_api.h"
+#include "exchange/type_tag.h"
+
+enum {
+  CACHE_SIZE = 64 /* direct-mapped; a power of two */
+};
+
+xchg__producer_names xchg__names;
+
+/* All under the GIL. */
+static xchg__producer cache[CACHE_SIZE];
+static xchg__producer uncached; /* for types without a tag */
+static int64_t misses;
+
+int xchg__producer_prepare(void) {
+  PyObject *version, *keywords;
+  if (xchg__names.max_version_keyword != NULL)
+    return 0;
+  if (xchg__names.dlpack == NULL)
+    xchg__names.dlpack = xchg__py.PyUnicode_InternFromString("__dlpack__");
+  if (xchg__names.dlpack_device == NULL)
+    xchg__names.dlpack_device = xchg__py.PyUnicode_InternFromString("__dlpack_device__");
+  version = xchg__py.PyTuple_New(2);
+  keywords = xchg__py.PyTuple_New(1);
+  if (version == NULL || keywords == NULL || xchg__names.dlpack == NULL || xchg__names.dlpack_device == NULL ||
+      xchg__py.PyTuple_SetItem(version, 0, xchg__py.PyLong_FromLongLong(kDLPackMajor)) != 0 ||
+      xchg__py.PyTuple_SetItem(version, 1, xchg__py.PyLong_FromLongLong(kDLPackMinor)) != 0 ||
+      xchg__py.PyTuple_SetItem(keywords, 0, xchg__py.PyUnicode_InternFromString("max_version")) != 0) {
+    xchg__py.Py_DecRef(version);
+    xchg__py.Py_DecRef(keywords);
+    return -1;
+  }
+  xchg__names.max_version = version;
+  xchg__names.max_version_keyword = keywords;
+  return 0;
+}
+
+/* ---- learning ----------------------------------------------------------------------------------- */
+
+/* New reference to an attribute, or NULL without an exception. */
+static PyObject *attribute(PyObject *object, const char *name) {
+  PyObject *value = xchg__py.PyObject_GetAttrString(object, name);
+  if (value == NULL)
+    xchg__py.PyErr_Clear();
+  return value;
+}
+
+static int is_type(PyObject *object) {
+  return (xchg__py.PyType_GetFlags(xchg__py_type(object)) & XCHG_PY_TYPE_SUBCLASS) != 0;
+}
+
+/* Whether `type` is the class `name` of an already imported module, or (subclasses) derives from it. */
+static int is_class(PyObject *type, const char *module, const char *name, int subclasses) {
+  PyObject *loaded = xchg__py.PyDict_GetItemString(xchg__py.PyImport_GetModuleDict(), module);
+  PyObject *class = loaded != NULL ? attribute(loaded, name) : NULL;
+  int answer = class == type ||
+               (subclasses && class != NULL && is_type(class) && xchg__py.PyType_IsSubtype(type, class));
+  xchg__py.Py_DecRef(class);
+  return answer;
+}
+
+/* Whether the type's module is `package` or inside it. */
+static int is_from(PyObject *type, const char *package) {
+  PyObject *module = attribute(type, "__module__");
+  Py_ssize_t length;
+  const char *text = NULL;
+  size_t size = strlen(package);
+  int answer = 0;
+  if (module != NULL && (text = xchg__py.PyUnicode_AsUTF8AndSize(module, &length)) == NULL)
+    xchg__py.PyErr_Clear(); /* no string */
+  if (text != NULL)
+    answer = strncmp(text, package, size) == 0 && (text[size] == '\0' || text[size] == '.');
+  xchg__py.Py_DecRef(module);
+  return answer;
+}
+
+static xchg__family family_of(PyObject *type) {
+  if (is_class(type, "numpy", "ndarray", 0))
+    return XCHG_FAMILY_NUMPY;
+  if (is_class(type, "torch", "Tensor", 1))
+    return XCHG_FAMILY_TORCH;
+  if (is_from(type, "tensorflow"))
+    return XCHG_FAMILY_TENSORFLOW;
+  if (is_from(type, "jaxlib") || is_from(type, "jax"))
+    return XCHG_FAMILY_JAX;
+  return XCHG_FAMILY_OTHER;
+}
+
+static int is_plain_torch(PyObject *type) {
+  return is_class(type, "torch", "Tensor", 0) || is_class(type, "torch.nn.parameter", "Parameter", 0);
+}
+
+/* A C method descriptor may be called with the object as its first argument, provided that instances
+ * cannot hide it behind an attribute of their own. */
+static PyObject *method_of(PyObject *type) {
+  PyObject *method = xchg__py.PyObject_GetAttr(type, xchg__names.dlpack);
+  PyObject *offset;
+  long long has_dict = 1;
+  int overflow;
+  if (method == NULL) {
+    xchg__py.PyErr_Clear();
+    return NULL;
+  }
+  offset = attribute(type, "__dictoffset__");
+  if (offset != NULL)
+    has_dict = xchg__py.PyLong_AsLongLongAndOverflow(offset, &overflow);
+  if (xchg__py.PyErr_Occurred() != NULL)
+    xchg__py.PyErr_Clear();
+  if (xchg__py.PyObject_Vectorcall == NULL || xchg__py_type(method) != xchg__py.PyMethodDescr_Type || has_dict != 0) {
+    xchg__py.Py_DecRef(method);
+    method = NULL;
+  }
+  xchg__py.Py_DecRef(offset);
+  return method;
+}
+
+static void learn(xchg__producer *entry, PyObject *type) {
+  xchg__producer fresh;
+  PyObject *old = entry->method;
+  memset(&fresh, 0, sizeof fresh);
+  misses++;
+  fresh.type = type;
+  fresh.takes_max_version = 1;
+  fresh.method = method_of(type); /* the first lookup gives the type its tag */
+  fresh.tag = xchg__type_tag(type);
+  fresh.family = family_of(type);
+  /* A subclass inherits the table, which knows nothing of what the subclass changed. */
+  if (fresh.family != XCHG_FAMILY_TORCH || is_plain_torch(type))
+    fresh.api = xchg__exchange_api_find(type);
+  if (xchg__type_tag(type) != fresh.tag)
+    fresh.tag = 0; /* changed while it was asked */
+  *entry = fresh;
+  xchg__py.Py_DecRef(old);
+}
+
+xchg__producer *xchg__producer_of(PyObject *object) {
+  PyObject *type = xchg__py_type(object);
+  xchg__producer *entry = &cache[((uintptr_t)type >> 4) & (CACHE_SIZE - 1)];
+  uint32_t tag = xchg__type_tag(type);
+  if (tag != 0 && entry->type == type && entry->tag == tag)
+    return entry;
+  if (tag == 0)
+    entry = &uncached;
+  learn(entry, type);
+  return entry;
+}
+
+int64_t xchg__producer_misses(void) {
+  return misses;
+}

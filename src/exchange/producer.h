@@ -1,0 +1,45 @@
+/* producer.h: what was learned of a producer's type, so that no attribute is missed twice. */
+#ifndef XCHG_EXCHANGE_PRODUCER_H
+#define XCHG_EXCHANGE_PRODUCER_H
+
+#include "dlpack.h"
+#include "python/libpython.h"
+
+/* Libraries with a rule of their own. */
+typedef enum {
+  XCHG_FAMILY_OTHER,
+  XCHG_FAMILY_NUMPY, /* exactly numpy.ndarray: always on the CPU */
+  XCHG_FAMILY_TORCH, /* torch.Tensor and every subclass */
+  XCHG_FAMILY_TENSORFLOW,
+  XCHG_FAMILY_JAX
+} xchg__family;
+
+typedef struct {
+  PyObject *type; /* borrowed: its version tag tells whether it is still the same */
+  uint32_t tag;   /* 0: nothing may be kept for the next time */
+  xchg__family family;
+  const DLPackExchangeAPI *api; /* static, or NULL */
+  PyObject *method;             /* new: the C method descriptor of `__dlpack__`; NULL: ask by name */
+  int takes_max_version;        /* 0 once the type has refused the keyword */
+} xchg__producer;
+
+/* Names, interned once. All NULL until xchg__producer_prepare. */
+typedef struct {
+  PyObject *dlpack;        /* "__dlpack__" */
+  PyObject *dlpack_device; /* "__dlpack_device__" */
+  PyObject *max_version;   /* (1, 3) */
+  PyObject *max_version_keyword; /* ("max_version",) */
+} xchg__producer_names;
+extern xchg__producer_names xchg__names;
+
+/* Makes the names. GIL held. 0, or -1 with an exception set. */
+int xchg__producer_prepare(void);
+
+/* What is known of the object's type, learned if need be. Borrowed, and only until Python code runs again:
+ * copy what is needed. GIL held; leaves no exception. */
+xchg__producer *xchg__producer_of(PyObject *object);
+
+/* Number of types learned so far, for specs and benchmarks. */
+int64_t xchg__producer_misses(void);
+
+#endif

@@ -1,0 +1,227 @@
+/* module.c: luaopen_xchg_core. Makes what one Lua state owns (tensor slots, the weak table of its
+ * tensors, the sentinel that tells when a GC cycle has ended) and registers the lua_CFunction doors. */
+#include <lauxlib.h>
+#include <time.h>
+
+#include "abi.h"
+#include "core/tensor.h"
+#include "exchange/exchange.h"
+#include "lua/cdata.h"
+#include "lua/raise.h"
+#include "python/interpreter.h"
+#include "python/open.h"
+
+#define ARENA_METATABLE "xchg.arena"
+#define SENTINEL_METATABLE "xchg.sentinel"
+#define CORE "xchg.core"
+#define TENSORS "xchg.tensors" /* registry: the weak table {[slot] = tensor} */
+
+/* ---- dead tensors ------------------------------------------------------------------------------ */
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double opened_at;  /* of the first state */
+static double collecting; /* seconds spent in collections that the budget asked for */
+
+/* Frees the slots whose tensor has vanished from the weak table. Pure C: queued releases stay queued. */
+static void arena_sweep(lua_State *L, xchg_slots *slots) {
+  int32_t numbers = slots->chunk_count * XCHG_SLOTS_PER_CHUNK;
+  if (slots->head.busy > 0)
+    return; /* inside the making of a tensor (a finalizer called us): its flag stays up */
+  slots->head.attention &= ~XCHG_ATTEND_SWEEP;
+  lua_getfield(L, LUA_REGISTRYINDEX, TENSORS);
+  for (int32_t number = 1; number <= numbers; number++) {
+    const xchg_slot *slot = xchg__slot_get(slots, number);
+    if (slot == NULL)
+      continue;
+    lua_rawgeti(L, -1, number);
+    if (lua_isnil(L, -1))
+      xchg__slot_free(slots, number);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+/* Runs queued releases if Python can run now; without Python they are forgotten by their own rules. */
+static void release_drain(void) {
+  xchg__gil_state gil;
+  if (xchg__release_pending() == 0)
+    return;
+  if (xchg__gil_borrow(&gil)) {
+    xchg__release_drain(1);
+    xchg__gil_leave(gil);
+  } else {
+    xchg__release_drain(0);
+  }
+}
+
+/* core.attend(): does what arena.attention asks for. Called from Lua's cold branches only. */
+static int core_attend(lua_State *L) {
+  xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
+  int32_t wanted = slots->head.attention;
+  if (wanted & XCHG_ATTEND_COLLECT) {
+    double start = seconds_now();
+    int64_t before = xchg__storage_bytes();
+    slots->head.attention &= ~XCHG_ATTEND_COLLECT;
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    arena_sweep(L, slots);
+    release_drain();
+    collecting += seconds_now() - start;
+    xchg__budget_adapt(before, collecting, seconds_now() - opened_at);
+  } else if (wanted & XCHG_ATTEND_SWEEP) {
+    arena_sweep(L, slots);
+  }
+  if (wanted & XCHG_ATTEND_DRAIN) {
+    slots->head.attention &= ~XCHG_ATTEND_DRAIN;
+    release_drain();
+  }
+  return 0;
+}
+
+/* core.collect(): finds dead tensors and runs every queued release, now. */
+static int core_collect(lua_State *L) {
+  arena_sweep(L, lua_touserdata(L, lua_upvalueindex(1)));
+  release_drain();
+  return 0;
+}
+
+/* A sentinel dies with each GC cycle, asks for a sweep, and leaves another in its place. */
+static void sentinel_arm(lua_State *L, xchg_slots *slots) {
+  xchg_slots **sentinel = lua_newuserdata(L, sizeof(xchg_slots *));
+  *sentinel = slots;
+  luaL_getmetatable(L, SENTINEL_METATABLE);
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
+}
+
+static int sentinel_gc(lua_State *L) {
+  xchg_slots *slots = *(xchg_slots **)lua_touserdata(L, 1);
+  if (!slots->closed) {
+    slots->head.attention |= XCHG_ATTEND_SWEEP;
+    sentinel_arm(L, slots);
+  }
+  return 0;
+}
+
+/* ---- the end of a Lua state -------------------------------------------------------------------- */
+
+/* The arena's memory outlives this: LuaJIT frees userdata after all finalizers, and other finalizers
+ * may still hold tensors. Those become released ones. */
+static int arena_gc(lua_State *L) {
+  xchg_slots *slots = lua_touserdata(L, 1);
+  if (slots->closed)
+    return 0;
+  lua_getfield(L, LUA_REGISTRYINDEX, TENSORS);
+  for (int32_t number = 1; number <= slots->chunk_count * XCHG_SLOTS_PER_CHUNK; number++) {
+    lua_rawgeti(L, -1, number);
+    if (lua_type(L, -1) == XCHG_LUA_TCDATA)
+      xchg__tensor_poison((xchg_tensor *)(uintptr_t)lua_topointer(L, -1));
+    lua_pop(L, 1);
+  }
+  xchg__slots_close(slots);
+  release_drain();
+  xchg__python_flush();
+  return 0;
+}
+
+/* Pushes the arena: an xchg_arena to the FFI, an xchg_slots to C. */
+static xchg_slots *arena_push(lua_State *L) {
+  xchg_slots *slots = lua_newuserdata(L, sizeof *slots);
+  xchg__slots_init(slots);
+  luaL_newmetatable(L, ARENA_METATABLE);
+  lua_pushcfunction(L, arena_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  return slots;
+}
+
+/* ---- registration ------------------------------------------------------------------------------ */
+
+/* core.raise(code, message [, fields]): raises an error object; `fields` are copied into it. */
+static int core_raise(lua_State *L) {
+  size_t length;
+  const char *code = luaL_checkstring(L, 1);
+  const char *message = luaL_checklstring(L, 2, &length);
+  xchg__raise_push(L, 0, message, length);
+  lua_pushstring(L, code);
+  lua_setfield(L, -2, "code");
+  return lua_error(L);
+}
+
+/* core.own(prefix): chunks named so are the library's own and never the `where` of an error. */
+static int core_own(lua_State *L) {
+  xchg__raise_own(L, luaL_checkstring(L, 1));
+  return 0;
+}
+
+static const luaL_Reg functions[] = {
+    {"raise", core_raise},
+    {"own", core_own},
+    {"cdata_learn", xchg__cdata_learn},
+    {"cdata_tensor", xchg__cdata_tensor},
+    {NULL, NULL},
+};
+
+XCHG_API int luaopen_xchg_core(lua_State *L);
+
+int luaopen_xchg_core(lua_State *L) {
+  xchg_slots *slots;
+  int core, arena;
+  /* A state has one core, also where a test runner makes it forget and require us again. */
+  lua_getfield(L, LUA_REGISTRYINDEX, CORE);
+  if (!lua_isnil(L, -1))
+    return 1;
+  if (opened_at == 0)
+    opened_at = seconds_now();
+  xchg__libpython_pin_self();
+  lua_createtable(L, 0, 16);
+  core = lua_gettop(L);
+  luaL_register(L, NULL, functions);
+
+  xchg__abi_push(L);
+  lua_setfield(L, core, "abi");
+  xchg__raise_open(L);
+  lua_setfield(L, core, "error_metatable");
+
+  slots = arena_push(L);
+  arena = lua_gettop(L);
+  lua_pushvalue(L, arena);
+  lua_setfield(L, core, "arena");
+
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, TENSORS);
+  lua_setfield(L, core, "tensors");
+
+  luaL_newmetatable(L, SENTINEL_METATABLE);
+  lua_pushcfunction(L, sentinel_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pop(L, 1);
+  sentinel_arm(L, slots);
+
+  lua_pushvalue(L, arena);
+  lua_pushcclosure(L, core_attend, 1);
+  lua_setfield(L, core, "attend");
+  lua_pushvalue(L, arena);
+  lua_pushcclosure(L, core_collect, 1);
+  lua_setfield(L, core, "collect");
+
+  xchg__python_open(L);
+  lua_setfield(L, core, "python");
+  lua_pushvalue(L, arena);
+  xchg__exchange_open(L);
+  lua_setfield(L, core, "exchange");
+
+  lua_pushvalue(L, core);
+  lua_setfield(L, LUA_REGISTRYINDEX, CORE);
+  lua_pushvalue(L, core);
+  return 1;
+}
