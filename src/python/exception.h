@@ -6,8 +6,9 @@
 
 #include "python/libpython.h"
 
-/* Takes the pending exception, clears it and raises it as an error object: code "python", type, module,
- * message, traceback (text), value (boxed, without its frames). GIL held, under a protected call. */
+/* Takes the pending exception, clears it and raises it as an error object: code "python", message ("ValueError:
+ * its text"), type, module, traceback (text), value (boxed, without its frames), and exit_code for a
+ * SystemExit. In a door's body. */
 int xchg__exception_raise(lua_State *L);
 
 /* Takes the pending exception and writes "prefix: TypeName: first line of its text" with `code` into err;

@@ -95,6 +95,8 @@
   /* strings */                                                                                                        \
   R(PyObject *, PyUnicode_FromStringAndSize, (const char *, Py_ssize_t))                                               \
   R(PyObject *, PyUnicode_InternFromString, (const char *))                                                            \
+  R(void, PyUnicode_InternInPlace, (PyObject **))                                                                      \
+  R(PyObject *, PyUnicode_Join, (PyObject *, PyObject *))                                                              \
   R(PyObject *, PyUnicode_DecodeUTF8, (const char *, Py_ssize_t, const char *))                                        \
   R(PyObject *, PyUnicode_AsEncodedString, (PyObject *, const char *, const char *))                                   \
   R(const char *, PyUnicode_AsUTF8AndSize, (PyObject *, Py_ssize_t *)) /* borrowed */                                  \
@@ -137,6 +139,8 @@
   R(void, PyErr_SetString, (PyObject *, const char *))                                                                 \
   R(int, PyException_SetTraceback, (PyObject *, PyObject *))                                                           \
   R(PyObject *, PyException_GetTraceback, (PyObject *))                                                                \
+  R(PyObject *, PyException_GetCause, (PyObject *))                                                                    \
+  R(PyObject *, PyException_GetContext, (PyObject *))                                                                  \
   R(void, PyErr_WriteUnraisable, (PyObject *))                                                                         \
   /* singletons and types */                                                                                           \
   D(_Py_NoneStruct)                                                                                                    \
@@ -151,6 +155,8 @@
   D(PySet_Type)                                                                                                        \
   D(PyFrozenSet_Type)                                                                                                  \
   D(PyType_Type)                                                                                                       \
+  D(PyBytes_Type)                                                                                                      \
+  D(PyDict_Type)                                                                                                       \
   E(PyExc_AttributeError)                                                                                              \
   E(PyExc_BufferError)                                                                                                 \
   E(PyExc_KeyError)                                                                                                    \
