@@ -2,8 +2,8 @@ std = "luajit"
 max_line_length = 120
 unused_args = false
 include_files = {
-  "lua/**/*.lua", "spec/**/*.lua", "bench/**/*.lua", "examples/**/*.lua", "types/**/*.lua", "bin/xchg", "*.rockspec", ".busted",
-  ".luacheckrc",
+  "lua/**/*.lua", "spec/**/*.lua", "bench/**/*.lua", "examples/**/*.lua", "types/**/*.lua", "bin/xchg", "*.rockspec",
+  ".busted", ".luacheckrc",
 }
 files["spec"].std = "luajit+busted"
 files["*.rockspec"].std = "+rockspec"
