@@ -15,6 +15,16 @@ typedef struct PyObject PyObject; /* opaque */
 typedef struct PyThreadState PyThreadState;
 typedef intptr_t Py_ssize_t;
 typedef void (*PyCapsule_Destructor)(PyObject *);
+typedef PyObject *(*PyCFunction)(PyObject *self, PyObject *argument);
+
+typedef struct {
+  const char *ml_name;
+  PyCFunction ml_meth;
+  int ml_flags;
+  const char *ml_doc;
+} PyMethodDef;
+
+enum { METH_VARARGS = 1, METH_KEYWORDS = 2, METH_NOARGS = 4, METH_O = 8 };
 
 /* Returned by value by the initialisation functions; one layout from 3.8 on. */
 typedef struct {
@@ -53,6 +63,28 @@ typedef struct {
 } xchg__python_table;
 
 extern xchg__python_table xchg__py;
+
+/* The Python whose functions the process can call. */
+typedef struct {
+  const char *path; /* file of the library, or "(this executable)"; static */
+  const char *version; /* "3.11.7"; static */
+  int minor;           /* 11 */
+  int executable;      /* 1: inside the running program, there is no library file */
+} xchg__libpython_facts;
+
+enum { XCHG_PY_OLDEST_MINOR = 10 };
+
+/* Looks for a Python that something else brought into the process, without loading or changing anything.
+ * 1 and `out` (if not NULL), or 0. */
+int xchg__libpython_present(xchg__libpython_facts *out);
+
+/* Opens the library at `path` for the whole process, for ever, or takes the one that is present (NULL), and
+ * fills xchg__py. Refuses a library below 3.10, one that lacks a function, and a second Python. A refused
+ * library does not stay. Also pins this object: CPython will hold pointers into it. Call once. */
+int xchg__libpython_open(const char *path, xchg_error *err);
+
+/* What was opened; path is NULL before. */
+const xchg__libpython_facts *xchg__libpython_known(void);
 
 /* The object's type, borrowed: the object keeps it alive. */
 static inline PyObject *xchg__py_type(PyObject *object) {

@@ -24,6 +24,13 @@
   O(void, Py_SetPythonHome, (const wchar_t *))                                                                         \
   R(wchar_t *, Py_DecodeLocale, (const char *, size_t *)) /* PyMem_RawFree */                                          \
   R(void, PyMem_RawFree, (void *))                                                                                     \
+  R(void *, PyInterpreterState_Get, (void))                 /* fatal without the GIL */                                \
+  R(void *, PyInterpreterState_Main, (void))                                                                           \
+  R(void *, PyInterpreterState_Head, (void))                /* the newest */                                           \
+  R(void *, PyThreadState_GetInterpreter, (PyThreadState *))                                                           \
+  O(PyThreadState *, PyThreadState_GetUnchecked, (void))    /* 3.13; NULL without one */                               \
+  O(PyThreadState *, _PyThreadState_UncheckedGet, (void))   /* to 3.12 */                                              \
+  R(PyThreadState *, PyGILState_GetThisThreadState, (void)) /* NULL without one */                                     \
   R(int, PyGILState_Ensure, (void))                                                                                    \
   R(void, PyGILState_Release, (int))                                                                                   \
   R(int, PyGILState_Check, (void))                                                                                     \
@@ -34,6 +41,7 @@
   R(PyObject *, PyImport_ImportModule, (const char *))                                                                 \
   R(PyObject *, PyImport_GetModuleDict, (void)) /* borrowed */                                                         \
   R(PyObject *, PyEval_GetBuiltins, (void))     /* borrowed */                                                         \
+  R(PyObject *, PyCFunction_NewEx, (PyMethodDef *, PyObject *, PyObject *)) /* keeps the definition */                 \
   /* references */                                                                                                     \
   R(void, Py_IncRef, (PyObject *))                                                                                     \
   R(void, Py_DecRef, (PyObject *))                                                                                     \
