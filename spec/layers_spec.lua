@@ -13,8 +13,8 @@ local C_GENERATED = { ["abi_text.h"] = "module" }
 local C_LINES = 450
 
 local LUA_RANK = {
-  init = 1, exchange = 2, cuda = 2, tensor = 3, python = 3, format = 4, dtype = 5, check = 6, error = 7, lib = 8,
-  core = 9, sim = 9, -- the shared objects
+  init = 1, exchange = 2, cuda = 2, tensor = 3, python = 3, format = 4, element = 5, dtype = 6, check = 7, error = 8,
+  lib = 9, core = 10, sim = 10, -- the last two are the shared objects
 }
 local LUA_LINES = 380
 
