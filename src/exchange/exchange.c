@@ -1,9 +1,11 @@
 #include "exchange/exchange.h"
 
 #include <lauxlib.h>
+#include <string.h>
 
 #include "exchange/from_dlpack.h"
 #include "exchange/producer.h"
+#include "exchange/refusal.h"
 #include "lua/cdata.h"
 #include "lua/raise.h"
 #include "python/exception.h"
@@ -48,7 +50,7 @@ static int exchange_from_dlpack(lua_State *L) {
   return lua_error(L);
 }
 
-/* exchange.owner(object of a slot): the Python object that a tensor came from, or nil. */
+/* exchange.owner(slot number): the Python object that a tensor came from, or nil. */
 static int exchange_owner(lua_State *L) {
   xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
   const xchg_slot *slot = xchg__slot_get(slots, (int32_t)luaL_checkinteger(L, 1));
@@ -64,6 +66,21 @@ static int exchange_owner(lua_State *L) {
   xchg__py.Py_IncRef(slot->storage->object);
   *box = slot->storage->object;
   xchg__gil_leave(gil);
+  return 1;
+}
+
+/* exchange.producer(slot number): the package of the object that a tensor came from ("numpy"), or nil. */
+static int exchange_producer(lua_State *L) {
+  xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
+  const xchg_slot *slot = xchg__slot_get(slots, (int32_t)luaL_checkinteger(L, 1));
+  xchg__gil_state gil;
+  char name[128] = "";
+  if (slot == NULL || slot->storage->object == NULL || !xchg__gil_borrow(&gil))
+    return 0;
+  xchg__type_name(xchg__py_type(slot->storage->object), name, sizeof name);
+  xchg__gil_leave(gil);
+  name[strcspn(name, ".")] = '\0';
+  lua_pushstring(L, name);
   return 1;
 }
 
@@ -83,6 +100,9 @@ void xchg__exchange_open(lua_State *L) {
   lua_pushvalue(L, arena);
   lua_pushcclosure(L, exchange_owner, 1);
   lua_setfield(L, -2, "owner");
+  lua_pushvalue(L, arena);
+  lua_pushcclosure(L, exchange_producer, 1);
+  lua_setfield(L, -2, "producer");
   lua_pushcfunction(L, exchange_misses);
   lua_setfield(L, -2, "misses");
   lua_remove(L, arena);

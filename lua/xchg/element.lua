@@ -1,0 +1,282 @@
+--- Reading and writing single elements: code generated for each dtype, so that traces specialise.
+--
+-- A read never hands LuaJIT a double that came from memory unchecked: LuaJIT keeps its tagged values in
+-- the space of NaNs, and a NaN payload in foreign data would be taken for a table or a function. `_half`
+-- views the same memory as 16-bit words; a float64 whose top word is below 0xfff9, or a float32 below
+-- 0xff80, is a number for LuaJIT whatever else it is.
+
+local ffi = require "ffi"
+local lib = require "xchg.lib"
+local error_ = require "xchg.error"
+local check = require "xchg.check"
+
+local M = {}
+
+--- Accessors by dtype number, filled by tensor.lua.
+M.by_id = {}
+
+local C = lib.C
+local nan = 0 / 0
+local huge = math.huge
+local floor = math.floor
+local complex = ffi.typeof("complex")
+
+-- Statements that return element `e` of `t`.
+local read = {
+  number = "return t._data[e]",
+  bool = "return t._data[e] ~= 0",
+  int64 = "local v = t._data[e] if v >= -EXACT and v <= EXACT then return tonumber(v) end return v",
+  uint64 = "local v = t._data[e] if v <= EXACT_UNSIGNED then return tonumber(v) end return v",
+  float64 = "if t._half[4 * e + 3] < 0xfff9 then return t._data[e] end return nan",
+  float32 = [[if t._half[2 * e + 1] < 0xff80 then return t._data[e] end
+    if t._half[2 * e + 1] == 0xff80 and t._half[2 * e] == 0 then return -huge end return nan]],
+  float16 = "return halves()[t._data[e]]",
+  bfloat16 = [[local bits = t._data[e] if bits > 0xff80 then return nan end
+    pun.bits = lshift(bits, 16) return pun.float]],
+  complex64 = "return complex(part32(t._half, t._float, 2 * e), part32(t._half, t._float, 2 * e + 1))",
+  complex128 = "return complex(part64(t._half, t._float, 2 * e), part64(t._half, t._float, 2 * e + 1))",
+}
+
+-- Conditions under which `v` is stored as it is; all else goes through `convert`.
+local direct = {
+  bool = "v == true or v == false",
+  int8 = "type(v) == 'number' and v >= -128 and v <= 127 and floor(v) == v",
+  int16 = "type(v) == 'number' and v >= -32768 and v <= 32767 and floor(v) == v",
+  int32 = "type(v) == 'number' and v >= -2147483648 and v <= 2147483647 and floor(v) == v",
+  int64 = "type(v) == 'number' and v >= -9007199254740992 and v <= 9007199254740992 and floor(v) == v",
+  uint8 = "type(v) == 'number' and v >= 0 and v <= 255 and floor(v) == v",
+  uint16 = "type(v) == 'number' and v >= 0 and v <= 65535 and floor(v) == v",
+  uint32 = "type(v) == 'number' and v >= 0 and v <= 4294967295 and floor(v) == v",
+  uint64 = "type(v) == 'number' and v >= 0 and v <= 9007199254740992 and floor(v) == v",
+  float16 = "type(v) == 'number'", bfloat16 = "type(v) == 'number'",
+  float32 = "type(v) == 'number'", float64 = "type(v) == 'number'",
+  complex64 = "type(v) == 'number'", complex128 = "type(v) == 'number'",
+}
+
+local store = {
+  bool = "t._data[e] = v and 1 or 0",
+  float16 = "t._data[e] = C.xchg_float16_from_double(v)",
+  bfloat16 = "t._data[e] = C.xchg_bfloat16_from_double(v)",
+  complex64 = "t._float[2 * e] = v t._float[2 * e + 1] = 0",
+  complex128 = "t._float[2 * e] = v t._float[2 * e + 1] = 0",
+}
+
+-- ---- values that are not plain numbers ------------------------------------------------------------
+
+local int64_t, uint64_t = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
+local complex_float = ffi.typeof("complex float")
+
+-- The parts of a complex cdata are doubles of unknown origin too.
+local parts = ffi.typeof("union { complex z; double part[2]; uint16_t half[8]; }")
+local function complex_parts(value)
+  local u = parts()
+  u.z = value
+  local re, im = nan, nan
+  if u.half[3] < 0xfff9 then re = u.part[0] end
+  if u.half[7] < 0xfff9 then im = u.part[1] end
+  return re, im
+end
+
+local limits = {
+  int8 = { -128, 127 }, int16 = { -32768, 32767 }, int32 = { -2147483648, 2147483647 },
+  uint8 = { 0, 255 }, uint16 = { 0, 65535 }, uint32 = { 0, 4294967295 },
+}
+
+local function refuse(where, dtype, value)
+  error_.raise("wrong_type", "%s: %s cannot be stored as %s", where, check.describe(value), dtype)
+end
+
+-- A 64-bit integer, kept exact.
+local function to_int64(where, dtype, value)
+  local signed = dtype == "int64"
+  if type(value) == "number" then
+    if value ~= floor(value) or value ~= value then
+      error_.raise("out_of_range", "%s: %s is no whole number, and the tensor holds %s; round it first", where,
+        tostring(value), dtype)
+    end
+    local low, high = signed and -2 ^ 63 or 0, signed and 2 ^ 63 or 2 ^ 64
+    if value < low or value >= high then
+      error_.raise("out_of_range", "%s: %g does not fit in %s", where, value, dtype)
+    end
+    return signed and int64_t(value) or uint64_t(value)
+  end
+  if ffi.istype(int64_t, value) then
+    if not signed and value < 0 then error_.raise("out_of_range", "%s: %s does not fit in uint64", where, tostring(value)) end
+    return value
+  elseif ffi.istype(uint64_t, value) then
+    if signed and value > 0x7fffffffffffffffULL then
+      error_.raise("out_of_range", "%s: %s does not fit in int64", where, tostring(value))
+    end
+    return value
+  end
+  refuse(where, dtype, value)
+end
+
+--- The value as the dtype's element type takes it (a number, a boolean, a 64-bit cdata, or two numbers for
+--- complex), or an error. Never called for a value that `direct` accepts.
+local function convert(where, dtype, value)
+  if type(value) == "boolean" and dtype ~= "bool" then value = value and 1 or 0 end
+  if dtype == "int64" or dtype == "uint64" then return to_int64(where, dtype, value) end
+  if dtype == "complex64" or dtype == "complex128" then
+    if ffi.istype(complex, value) or ffi.istype(complex_float, value) then return complex_parts(complex(value)) end
+  end
+  if ffi.istype(int64_t, value) or ffi.istype(uint64_t, value) then value = tonumber(value) end
+  if type(value) ~= "number" then refuse(where, dtype, value) end
+  if dtype == "bool" then
+    if value ~= 0 and value ~= 1 then
+      error_.raise("out_of_range", "%s: %s is neither 0 nor 1, and the tensor holds bool; write value ~= 0", where,
+        tostring(value))
+    end
+    return value == 1
+  end
+  local range = limits[dtype]
+  if range then
+    if value ~= floor(value) then -- NaN too
+      error_.raise("out_of_range", "%s: %s is no whole number, and the tensor holds %s; round it first", where,
+        tostring(value), dtype)
+    elseif value < range[1] or value > range[2] then
+      error_.raise("out_of_range", "%s: %.0f does not fit in %s (%.0f to %.0f)", where, value, dtype, range[1], range[2])
+    end
+  end
+  return value, 0
+end
+
+-- ---- generation -----------------------------------------------------------------------------------
+
+local template = [[
+local t_index, t_at, t_newindex, t_set, lookup, convert, lib, tools = ...
+local i64, floor, type, tonumber, select = tools.i64, math.floor, type, tonumber, select
+local nan, huge, complex, pun, halves = tools.nan, math.huge, tools.complex, tools.pun, tools.halves
+local part32, part64, lshift, C = tools.part32, tools.part64, bit.lshift, lib.C
+local EXACT, EXACT_UNSIGNED = 9007199254740992LL, 9007199254740992ULL
+
+local function read(t, e)
+  READ
+end
+
+local function write(t, e, v, where)
+  if DIRECT then
+    STORE
+  else
+    WRITE_CONVERTED
+  end
+end
+
+local function index(t, i)
+  if type(i) == "number" then
+    local k = i64(i)
+    if k >= 1 and k <= t._size and floor(i) == i then
+      local e = (k - 1) * t._stride
+      READ
+    end
+    return t_index(t, i)
+  elseif type(i) == "string" then
+    return lookup(t, i)
+  end
+  return t_index(t, i)
+end
+
+local function newindex(t, i, v)
+  if type(i) == "number" and t._flags == 2 then
+    local k = i64(i)
+    if k >= 1 and k <= t._size and floor(i) == i and (DIRECT) then
+      local e = (k - 1) * t._stride
+      STORE
+      return
+    end
+  end
+  return t_newindex(t, i, v)
+end
+
+local function at(t, a, b, c, ...)
+  if type(b) == "number" and type(a) == "number" then
+    local shape, strides = t._shape, t._strides
+    local x, y = i64(a), i64(b)
+    if c == nil then
+      if t._rank == 2 and x >= 1 and x <= shape[0] and y >= 1 and y <= shape[1] and floor(a) == a and floor(b) == b then
+        local e = (x - 1) * strides[0] + (y - 1) * strides[1]
+        READ
+      end
+    elseif type(c) == "number" and t._rank == 3 and select("#", ...) == 0 then
+      local z = i64(c)
+      if x >= 1 and x <= shape[0] and y >= 1 and y <= shape[1] and z >= 1 and z <= shape[2]
+        and floor(a) == a and floor(b) == b and floor(c) == c then
+        local e = (x - 1) * strides[0] + (y - 1) * strides[1] + (z - 1) * strides[2]
+        READ
+      end
+    end
+  end
+  return t_at(t, a, b, c, ...)
+end
+
+local function set(t, v, a, b, c, ...)
+  if type(b) == "number" and type(a) == "number" and c == nil and t._rank == 2 and t._flags == 2 then
+    local shape, strides = t._shape, t._strides
+    local x, y = i64(a), i64(b)
+    if x >= 1 and x <= shape[0] and y >= 1 and y <= shape[1] and floor(a) == a and floor(b) == b and (DIRECT) then
+      local e = (x - 1) * strides[0] + (y - 1) * strides[1]
+      STORE
+      return
+    end
+  end
+  return t_set(t, v, a, b, c, ...)
+end
+
+return index, newindex, at, set, read, write
+]]
+
+-- A float32 or float64 part of a complex number, NaN canonical.
+local function part32(half, float, i)
+  if half[2 * i + 1] < 0xff80 then return float[i] end
+  if half[2 * i + 1] == 0xff80 and half[2 * i] == 0 then return -huge end
+  return nan
+end
+
+local function part64(half, float, i)
+  if half[4 * i + 3] < 0xfff9 then return float[i] end
+  return nan
+end
+
+local half_table
+local function halves()
+  if half_table == nil then half_table = C.xchg_float16_table() end
+  return half_table
+end
+
+local tools = {
+  i64 = int64_t, nan = nan, complex = complex, part32 = part32, part64 = part64, halves = halves,
+  pun = ffi.new("union { int32_t bits; float float; }"),
+}
+
+local is_complex = { complex64 = true, complex128 = true }
+
+--- Generates the accessors of a readable dtype. `slow` has what the fast paths fall back to: index,
+--- newindex, at, set (complete, with all checks) and lookup (names).
+---@param name xchg.dtype
+---@return table # index, newindex, at, set; read(t, e), write(t, e, v, where) by element offset, unchecked
+function M.accessors(name, slow)
+  local storing = store[name] or "t._data[e] = v"
+  local converted
+  if is_complex[name] then
+    converted = ("t._float[2 * e], t._float[2 * e + 1] = convert(where, %q, v)"):format(name)
+  else
+    converted = ("v = convert(where, %q, v) %s"):format(name, storing)
+  end
+  local code = template:gsub("[A-Z_]+", {
+    READ = (read[name] or read.number), DIRECT = direct[name], STORE = storing, WRITE_CONVERTED = converted,
+  })
+  local chunk = assert(loadstring(code, "=(xchg elements of " .. name .. ")"))
+  local index, newindex, at, set, read_, write =
+    chunk(slow.index, slow.at, slow.newindex, slow.set, slow.lookup, convert, lib, tools)
+  return { index = index, newindex = newindex, at = at, set = set, read = read_, write = write }
+end
+
+--- The extra views of `_data` that a dtype's accessors need, as members of the head's first union.
+function M.union(name)
+  if name == "float64" or name == "float32" then return "uint16_t *_half;" end
+  if name == "complex64" then return "uint16_t *_half; float *_float;" end
+  if name == "complex128" then return "uint16_t *_half; double *_float;" end
+  return ""
+end
+
+return M

@@ -1,0 +1,138 @@
+--- What stands behind t[i], t[i] = v, t:at and t:set when their compiled fast paths do not apply: negative
+--- and 64-bit indices, sub-views, index expressions, and every error.
+
+local ffi = require "ffi"
+local check = require "xchg.check"
+local dtype = require "xchg.dtype"
+local element = require "xchg.element"
+local error_ = require "xchg.error"
+local slots = require "xchg.slots"
+local view = require "xchg.view"
+
+local M = {}
+
+local C = require("xchg.lib").C
+
+-- Set by tensor.lua: assigns a number, a tensor or a nested table to all of a view.
+M.assign = nil
+
+local function device_error(where, t)
+  if not dtype.by_id[t._dtype].readable then
+    error_.raise("unsupported_dtype", "%s: elements of %s are not read from Lua; pass the tensor on, or view() it as uint8",
+      where, dtype.by_id[t._dtype].name)
+  end
+  error_.raise("unsupported_device", "%s: the elements are in %s memory, which the host cannot read; t:to('cpu') copies "
+    .. "them, t.ptr is their address", where, t.device)
+end
+
+-- A valid 0-based offset along dimension `d` (from 0) for a 1-based index.
+local function along(where, t, d, i)
+  local size = tonumber(t._shape[d])
+  local k = i
+  if type(k) == "cdata" then k = tonumber(k) end
+  if type(k) ~= "number" then
+    error_.raise("wrong_type", "%s: index %d must be a number, got %s", where, d + 1, check.describe(i))
+  end
+  if k ~= math.floor(k) then
+    error_.raise("wrong_type", "%s: index %d must be a whole number, got %s", where, d + 1, tostring(k))
+  end
+  if k < 0 then k = k + size + 1 end
+  if k < 1 or k > size then
+    local hint = i == 0 and "; indices count from 1" or ""
+    error_.raise("out_of_range", "%s: index %s is out of range for dimension %d of size %d%s", where, tostring(i), d + 1,
+      size, hint)
+  end
+  return k - 1
+end
+
+--- Offset of an element in elements, all checks done. `n` indices are given.
+local function offset(where, t, n, indices)
+  slots.check(where, t)
+  if n ~= t._ndim then
+    error_.raise("shape_mismatch", "%s: %d %s for a tensor of %d %s", where, n, n == 1 and "index" or "indices", t._ndim,
+      t._ndim == 1 and "dimension" or "dimensions")
+  end
+  if t._rank < 0 then device_error(where, t) end
+  local e = 0LL
+  for d = 0, n - 1 do e = e + along(where, t, d, indices[d + 1]) * t._strides[d] end
+  return e
+end
+
+local function check_writable(where, t)
+  slots.check(where, t)
+  if t._flags % 2 == 1 then
+    error_.raise("readonly", "%s: the tensor is read-only, because %s; clone() makes a copy to write to", where,
+      t._protocol == C.XCHG_PROTOCOL_LUA and "it was made so" or "its producer says so")
+  end
+end
+
+local function read(where, t, n, indices)
+  local e = offset(where, t, n, indices)
+  return element.by_id[t._dtype].read(t, e)
+end
+
+local function write(where, t, n, indices, value)
+  check_writable(where, t)
+  local e = offset(where, t, n, indices)
+  element.by_id[t._dtype].write(t, e, value, where)
+end
+
+local function is_index(i)
+  return type(i) == "number" or (type(i) == "cdata" and (ffi.istype("int64_t", i) or ffi.istype("uint64_t", i)))
+end
+
+-- Whether an index expression names one element: as many numbers as dimensions.
+local function names_element(t, expression)
+  local n = #expression
+  if n ~= t._ndim or n == 0 then return false end
+  for d = 1, n do
+    if not is_index(expression[d]) then return false end
+  end
+  return true
+end
+
+function M.at(t, ...)
+  return read("at", t, select("#", ...), { ... })
+end
+
+function M.set(t, value, ...)
+  write("set", t, select("#", ...), { ... }, value)
+end
+
+function M.index(t, i)
+  if is_index(i) then
+    slots.check("index", t)
+    if t._ndim == 0 then
+      error_.raise("shape_mismatch", "index: a 0-dimensional tensor has no index; t:item() is its element")
+    elseif t._ndim == 1 then
+      return read("index", t, 1, { i })
+    end
+    return view.index(t, { i })
+  elseif type(i) == "table" then
+    local a, b = i[1], i[2]
+    if type(a) == "number" and type(b) == "number" and i[3] == nil and t._rank == 2 then
+      return element.by_id[t._dtype].at(t, a, b)
+    end
+    slots.check("index", t)
+    if names_element(t, i) then return read("index", t, #i, i) end
+    return view.index(t, i)
+  end
+  error_.raise("wrong_type", "index: a tensor is indexed by a number or a table {i, {first, last}, ...}, got %s",
+    check.describe(i))
+end
+
+function M.newindex(t, i, value)
+  if type(i) == "string" then
+    error_.raise("bad_argument", "tensor: '%s' cannot be set; fields of a tensor follow from its memory", i)
+  elseif is_index(i) and t._ndim == 1 then
+    return write("index", t, 1, { i }, value)
+  elseif type(i) == "table" and names_element(t, i) then
+    return write("index", t, #i, i, value)
+  end
+  check_writable("index", t)
+  local part = M.index(t, i)
+  M.assign(part, value)
+  slots.release(part)
+end
+
+return M

@@ -1,0 +1,149 @@
+--- Tensor cdata and the slots behind them: how heads that C filled become Lua objects, and die.
+--
+-- There is one ctype for each dtype, declared by name (test runners that memoise ffi.typeof break `$`
+-- types). Every cdata stands in a weak table under its slot number; C sweeps that table once per GC cycle
+-- and gives back the slots whose cdata has gone. A copy of a cdata's bytes is not in the table: tensors
+-- must not be copied with ffi.copy or ffi.new(ffi.typeof(t), t).
+
+local ffi = require "ffi"
+local lib = require "xchg.lib"
+local check = require "xchg.check"
+local dtype = require "xchg.dtype"
+local element = require "xchg.element"
+local error_ = require "xchg.error"
+
+local M = {}
+
+local C, core, arena = lib.C, lib.core, lib.arena
+local tensors, attend = core.tensors, core.attend
+
+-- ---- ctypes -----------------------------------------------------------------------------------------
+
+local declaration = [[
+typedef struct xchg_tensor_NAME {
+  union { ELEMENT *_data; UNION };
+  int64_t _size;
+  int64_t _stride;
+  const int64_t *_shape;
+  const int64_t *_strides;
+  void *_ptr;
+  int32_t _slot;
+  int16_t _ndim;
+  int16_t _rank;
+  uint8_t _dtype;
+  uint8_t _device_type;
+  uint8_t _flags;
+  uint8_t _protocol;
+  int32_t _device_id;
+} xchg_tensor_NAME;
+]]
+
+-- One function for each ctype: a trace through it knows the type it makes.
+local maker = [[
+local new, copy, T = ...
+return function(head)
+  local t = new(T)
+  copy(t, head, 64)
+  return t
+end
+]]
+
+--- By dtype number: the ctype, and the types of a pointer to an element and to a constant one.
+M.ctypes, M.pointers, M.const_pointers = {}, {}, {}
+
+local makers, is_tensor_id = {}, {}
+
+for id, row in ipairs(dtype.by_id) do
+  local name = "xchg_tensor_" .. row.name
+  if not core.tensors_declared then
+    ffi.cdef((declaration:gsub("NAME", row.name):gsub("ELEMENT", row.element):gsub("UNION", element.union(row.name))))
+  end
+  local ctype = ffi.typeof(name)
+  assert(ffi.sizeof(ctype) == ffi.sizeof("xchg_tensor"))
+  M.ctypes[id] = ctype
+  M.pointers[id] = ffi.typeof(row.element .. " *")
+  M.const_pointers[id] = ffi.typeof("const " .. row.element .. " *")
+  makers[id] = loadstring(maker, "=(xchg maker of " .. row.name .. ")")(ffi.new, ffi.copy, ctype)
+  is_tensor_id[tonumber(ctype)] = true
+  core.cdata_tensor(tonumber(ctype))
+end
+core.tensors_declared = true
+
+-- ---- birth --------------------------------------------------------------------------------------------
+
+local first = ffi.new("xchg_tensor")
+local spare = {}
+
+--- A head for C to fill. While a tensor is being made (`busy`) a finalizer may make another: that one gets
+--- a head of its own.
+function M.scratch()
+  local busy = arena.busy
+  if busy == 0 then return first end
+  local head = spare[busy] or ffi.new("xchg_tensor")
+  spare[busy] = head
+  return head
+end
+
+--- The tensor for a head that C has just filled.
+function M.adopt(head)
+  local t = makers[head._dtype](head)
+  tensors[t._slot] = t
+  arena.busy = arena.busy - 1
+  if arena.attention ~= 0 then attend() end
+  return t
+end
+
+-- ---- life ---------------------------------------------------------------------------------------------
+
+function M.is_tensor(value)
+  return type(value) == "cdata" and is_tensor_id[tonumber(ffi.typeof(value))] or false
+end
+
+--- Raises unless `value` is a tensor that was not released.
+---@param where string
+function M.check(where, value)
+  if not M.is_tensor(value) then
+    error_.raise("wrong_type", "%s: expected a tensor, got %s", where, check.describe(value))
+  elseif value._slot == 0 then
+    error_.raise("released", "%s: the tensor was released; keep it until its last use, or clone() it before", where)
+  end
+  return value
+end
+
+local generic = ffi.typeof("xchg_tensor *")
+
+--- The head as C's functions take it.
+function M.head(t)
+  return ffi.cast(generic, t)
+end
+
+-- ---- death --------------------------------------------------------------------------------------------
+
+--- Gives the memory back now (its views keep it). Doing it twice is fine; any other use raises.
+function M.release(t)
+  if t._slot ~= 0 then
+    C.xchg_tensor_release(arena, ffi.cast(generic, t))
+    if arena.attention ~= 0 then attend() end
+  end
+end
+
+local statistics = ffi.new("xchg_statistics")
+
+---@class xchg.Statistics
+---@field tensors integer live tensors of this Lua state
+---@field storages integer live memory blocks of the process
+---@field external_bytes integer bytes behind them
+---@field pending integer releases that wait until Python may run
+---@field objects integer Python objects held by Lua
+
+---@return xchg.Statistics
+function M.stats()
+  C.xchg_stats(arena, statistics)
+  return {
+    tensors = tonumber(statistics.tensors), storages = tonumber(statistics.storages),
+    external_bytes = tonumber(statistics.external_bytes), pending = tonumber(statistics.pending),
+    objects = tonumber(statistics.objects),
+  }
+end
+
+return M

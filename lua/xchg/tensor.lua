@@ -1,0 +1,276 @@
+--- The tensor type: fields, methods and metamethods of every dtype's ctype.
+
+local ffi = require "ffi"
+local lib = require "xchg.lib"
+local check = require "xchg.check"
+local create = require "xchg.create"
+local dtype = require "xchg.dtype"
+local element = require "xchg.element"
+local error_ = require "xchg.error"
+local format = require "xchg.format"
+local index = require "xchg.index"
+local slots = require "xchg.slots"
+local view = require "xchg.view"
+
+local M = {}
+
+local C, core = lib.C, lib.core
+local band = bit.band
+
+-- ---- fields -----------------------------------------------------------------------------------------
+
+local function dims(pointer, n)
+  local out = {}
+  for d = 1, n do out[d] = tonumber(pointer[d - 1]) end
+  return out
+end
+
+-- The host, however its memory was made, is one device.
+local single = { cpu = true, cuda_host = true, rocm_host = true }
+local device_names = {}
+
+local function device_name(kind, id)
+  local key = kind * 65536 + id
+  local name = device_names[key]
+  if not name then
+    name = ffi.string(C.xchg_device_name(kind))
+    if not single[name] then name = name .. ":" .. id end
+    device_names[key] = name
+  end
+  return name
+end
+
+local fields = {}
+
+function fields.dtype(t) return dtype.by_id[t._dtype].name end
+function fields.device(t) return device_name(t._device_type, t._device_id) end
+function fields.ndim(t) return t._ndim end
+function fields.shape(t) return dims(t._shape, t._ndim) end
+function fields.strides(t) return dims(t._strides, t._ndim) end
+function fields.itemsize(t) return dtype.by_id[t._dtype].itemsize end
+function fields.nbytes(t)
+  return math.ceil(tonumber(C.xchg_tensor_numel(slots.head(t))) * dtype.by_id[t._dtype].itemsize)
+end
+function fields.readonly(t) return band(t._flags, C.XCHG_TENSOR_READONLY) ~= 0 end
+function fields.protocol(t) return ffi.string(C.xchg_protocol_name(t._protocol)) end
+function fields.owner(t) return core.exchange.owner(t._slot) end
+
+-- A typed pointer to the first element that Lua may dereference, from 0 on. Raw: a NaN read through it may
+-- crash LuaJIT (t[i] and t:at are safe), and it does not keep the tensor alive.
+function fields.data(t)
+  if band(t._flags, C.XCHG_TENSOR_HOST) == 0 then
+    error_.raise("unsupported_device", "data: the elements are in %s memory, which the host cannot read; t:to('cpu') copies "
+      .. "them, t.ptr is their address", t.device)
+  end
+  return fields.readonly(t) and ffi.cast(slots.const_pointers[t._dtype], t._ptr) or ffi.cast(slots.pointers[t._dtype], t._ptr)
+end
+
+-- The same for passing on: any device.
+function fields.ptr(t) return ffi.cast(slots.pointers[t._dtype], t._ptr) end
+
+-- ---- methods ----------------------------------------------------------------------------------------
+
+---@class xchg.Tensor
+local methods = {
+  release = slots.release,
+  select = view.select, narrow = view.narrow, transpose = view.transpose, reshape = view.reshape, view = view.view,
+  clone = create.clone, contiguous = create.contiguous, copy_ = create.copy_, fill_ = create.fill_, to = create.to,
+}
+
+--- Number of elements.
+function methods.numel(t)
+  slots.check("numel", t)
+  return tonumber(C.xchg_tensor_numel(slots.head(t)))
+end
+
+function methods.dim(t)
+  return slots.check("dim", t)._ndim
+end
+
+-- Dimension `d` (1-based, negatives from the end) as an offset from 0.
+local function dimension(where, t, d)
+  local n = slots.check(where, t)._ndim
+  local k = check.integer(where, "the dimension", d, -n, n)
+  if k == 0 then error_.raise("out_of_range", "%s: dimension 0; dimensions count from 1 (tensor of %d)", where, n) end
+  return k < 0 and k + n or k - 1
+end
+
+--- Extent of dimension `d`, or all extents.
+function methods.size(t, d)
+  if d == nil then return dims(slots.check("size", t)._shape, t._ndim) end
+  return tonumber(t._shape[dimension("size", t, d)])
+end
+
+--- Stride of dimension `d` in elements, or all strides.
+function methods.stride(t, d)
+  if d == nil then return dims(slots.check("stride", t)._strides, t._ndim) end
+  return tonumber(t._strides[dimension("stride", t, d)])
+end
+
+--- Whether the elements lie compact in row-major order.
+function methods.is_contiguous(t)
+  slots.check("is_contiguous", t)
+  return C.xchg_layout_is_contiguous(t._ndim, t._shape, t._strides) == 1
+end
+
+--- The only element of a tensor that has one.
+function methods.item(t)
+  slots.check("item", t)
+  local n = C.xchg_tensor_numel(slots.head(t))
+  if n ~= 1 then error_.raise("shape_mismatch", "item: the tensor has %s elements; only one can be an item", tostring(tonumber(n))) end
+  local first = {}
+  for d = 1, t._ndim do first[d] = 1 end
+  return index.at(t, unpack(first))
+end
+
+--- An integer element as int64_t or uint64_t, also where it would fit a number.
+function methods.i64(t, ...)
+  local value = index.at(t, ...)
+  local kind = dtype.by_id[t._dtype].name
+  if kind ~= "int64" and kind ~= "uint64" then
+    error_.raise("unsupported_dtype", "i64: the tensor holds %s; only int64 and uint64 elements are 64-bit", kind)
+  end
+  if type(value) ~= "number" then return value end
+  return kind == "int64" and ffi.new("int64_t", value) or ffi.new("uint64_t", value)
+end
+
+local function to_table(t, read, d, e)
+  local out, n, stride = {}, tonumber(t._shape[d]), t._strides[d]
+  local last = d == t._ndim - 1
+  for i = 1, n do
+    out[i] = last and read(t, e) or not last and to_table(t, read, d + 1, e)
+    e = e + stride
+  end
+  return out
+end
+
+--- The elements as nested tables; a number or boolean for a tensor without dimensions.
+function methods.totable(t)
+  slots.check("totable", t)
+  if t._ndim == 0 then return index.at(t) end
+  if t._rank < 0 then return index.at(t, unpack(dims(t._shape, t._ndim))) end -- raises, with the reason
+  return to_table(t, element.by_id[t._dtype].read, 0, 0LL)
+end
+
+-- ---- text -------------------------------------------------------------------------------------------
+
+local kinds = { bool = "bool", float16 = "float", bfloat16 = "float", float32 = "float", float64 = "float",
+  complex64 = "complex", complex128 = "complex" }
+
+local function footer(t)
+  local shape = dims(t._shape, t._ndim)
+  local parts = { t.dtype .. " " .. (#shape > 0 and table.concat(shape, "x") or "scalar"), t.device }
+  if t._protocol ~= C.XCHG_PROTOCOL_LUA then
+    parts[#parts + 1] = "from " .. (core.exchange.producer(t._slot) or "a capsule")
+  end
+  if t.readonly then parts[#parts + 1] = "readonly" end
+  return "[" .. table.concat(parts, ", ") .. "]"
+end
+
+--- The elements as text, summarised where there are many; the last line says what the tensor is.
+---@param options { full: boolean?, precision: integer?, threshold: integer?, width: integer?, edgeitems: integer? }?
+function methods.tostring(t, options)
+  slots.check("tostring", t)
+  return format.tostring({
+    ndim = t._ndim, shape = dims(t._shape, t._ndim), numel = methods.numel(t),
+    kind = t._rank >= 0 and (kinds[t.dtype] or "int") or nil,
+    get = function(...) return index.at(t, ...) end,
+    unreadable = t._rank < 0 and (dtype.by_id[t._dtype].readable and t.device or t.dtype) or nil,
+    footer = footer(t),
+  }, options)
+end
+
+-- ---- metamethods ------------------------------------------------------------------------------------
+
+local function suggest(name)
+  local all = {}
+  for method in pairs(methods) do all[#all + 1] = method end
+  for field in pairs(fields) do all[#all + 1] = field end
+  return check.suggest(name, all)
+end
+
+-- `own` are the methods of one dtype: a trace finds them in a table of its own.
+local function lookup_in(own)
+  return function(t, name)
+    local method = own[name]
+    if method ~= nil then return method end
+    local field = fields[name]
+    if field == nil then error_.raise("bad_argument", "tensor: no field or method '%s'%s", name, suggest(name)) end
+    slots.check(name, t)
+    return field(t)
+  end
+end
+
+local function assign(part, value)
+  if slots.is_tensor(value) then
+    create.copy_(part, value)
+  elseif type(value) == "table" then
+    local source = create.tensor(value, { dtype = dtype.by_id[part._dtype].name })
+    create.copy_(part, source)
+    slots.release(source)
+  else
+    create.fill_(part, value)
+  end
+end
+index.assign = assign
+
+local function length(t)
+  slots.check("#", t)
+  if t._ndim == 0 then error_.raise("shape_mismatch", "#: a 0-dimensional tensor has no length; t:numel() is 1") end
+  return tonumber(t._shape[0])
+end
+
+local function step(t, i)
+  i = i + 1
+  if i <= length(t) then return i, t[i] end
+end
+
+local function iterate(t)
+  length(t)
+  return step, t, 0
+end
+
+local function text(t)
+  if t._slot == 0 then return "[released tensor]" end
+  return methods.tostring(t)
+end
+
+-- For dtypes whose elements Lua does not read there are no fast paths.
+local function opaque_accessors(slow)
+  return {
+    index = function(t, i)
+      if type(i) == "string" then return slow.lookup(t, i) end
+      return index.index(t, i)
+    end,
+    newindex = index.newindex, at = index.at, set = index.set,
+  }
+end
+
+methods.at, methods.set = index.at, index.set
+
+for id, row in ipairs(dtype.by_id) do
+  local own = {}
+  for name, method in pairs(methods) do own[name] = method end
+  local slow = { index = index.index, newindex = index.newindex, at = index.at, set = index.set, lookup = lookup_in(own) }
+  local accessors = row.readable and element.accessors(row.name, slow) or opaque_accessors(slow)
+  own.at, own.set = accessors.at, accessors.set
+  element.by_id[id] = accessors
+  ffi.metatype(slots.ctypes[id], {
+    __index = accessors.index,
+    __newindex = accessors.newindex,
+    __len = length,
+    __ipairs = iterate,
+    __tostring = text,
+    __eq = rawequal,
+    __new = function()
+      error_.raise("bad_argument", "tensor: a tensor's ctype makes no tensors; use xchg.empty, xchg.tensor or xchg.from_dlpack")
+    end,
+  })
+end
+
+M.is_tensor = slots.is_tensor
+M.release = slots.release
+M.stats = slots.stats
+for _, name in ipairs { "empty", "zeros", "ones", "full", "tensor", "equal" } do M[name] = create[name] end
+
+return M
