@@ -31,7 +31,18 @@ build = {
   },
   install = {
     lua = {
+      ["xchg.check"] = "lua/xchg/check.lua",
+      ["xchg.create"] = "lua/xchg/create.lua",
+      ["xchg.dtype"] = "lua/xchg/dtype.lua",
+      ["xchg.element"] = "lua/xchg/element.lua",
+      ["xchg.error"] = "lua/xchg/error.lua",
+      ["xchg.exchange"] = "lua/xchg/exchange.lua",
+      ["xchg.index"] = "lua/xchg/index.lua",
       ["xchg.init"] = "lua/xchg/init.lua",
+      ["xchg.lib"] = "lua/xchg/lib.lua",
+      ["xchg.slots"] = "lua/xchg/slots.lua",
+      ["xchg.tensor"] = "lua/xchg/tensor.lua",
+      ["xchg.view"] = "lua/xchg/view.lua",
     },
     lib = {
       ["xchg.core"] = "build/xchg/core.so",

@@ -13,9 +13,12 @@ local C_GENERATED = { ["abi_text.h"] = "module" }
 local C_LINES = 450
 
 local LUA_RANK = {
-  init = 1, exchange = 2, cuda = 2, tensor = 3, python = 3, format = 4, element = 5, dtype = 6, check = 7, error = 8,
-  lib = 9, core = 10, sim = 10, -- the last two are the shared objects
+  init = 1, exchange = 2, cuda = 2, tensor = 3, python = 3,
+  create = 4, index = 4, format = 4, view = 5, slots = 6, element = 7, -- what tensor is made of
+  dtype = 8, check = 9, error = 10, lib = 11,
+  core = 12, sim = 12, -- the shared objects
 }
+local OF_TENSOR = { tensor = true, create = true, index = true, format = true, view = true, slots = true, element = true }
 local LUA_LINES = 380
 
 -- Part of a file under src/, or of what an include line names: "core/error.h" is core.
@@ -31,6 +34,7 @@ end
 local function may(rank, from, to)
   if from == to then return true end
   if from == "sim" or to == "sim" then return false end
+  if from == "python" and OF_TENSOR[to] then return false end -- the two meet in exchange
   return rank[from] ~= nil and rank[to] ~= nil and rank[from] < rank[to]
 end
 
@@ -188,6 +192,7 @@ describe("the reader of arrows", function()
     { "lib", 'require("xchg.core")' },
     { "python", 'require "xchg.tensor"', "python may not require xchg.tensor" },
     { "exchange", 'require "xchg.cuda"', "exchange may not require xchg.cuda" },
+    { "python", 'require "xchg.slots"', "python may not require xchg.slots" },
     { "tensor", 'require ( "xchg" )', "tensor may not require xchg" },
     { "error", 'require "xchg.check"', "error may not require xchg.check" },
     { "exchange", 'require("xchg." .. name)', "must be readable" },
