@@ -18,7 +18,9 @@ local LUA_RANK = {
   dtype = 8, check = 9, error = 10, lib = 11,
   core = 12, sim = 12, -- the shared objects
 }
-local OF_TENSOR = { tensor = true, create = true, index = true, format = true, view = true, slots = true, element = true }
+local OF_TENSOR = {
+  tensor = true, create = true, index = true, format = true, view = true, slots = true, element = true,
+}
 local LUA_LINES = 380
 
 -- Part of a file under src/, or of what an include line names: "core/error.h" is core.
