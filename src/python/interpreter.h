@@ -30,11 +30,20 @@ typedef struct {
   const char *base_prefix;
   const char *library;    /* file of libpython, or "(this executable)" */
   const char *reason;     /* why this one: "VIRTUAL_ENV", "python3 on PATH", "already in the process", ... */
+  const char *report;     /* a line for each candidate that was looked at, and what became of it */
 } xchg__python_facts;
 
 /* Finds (without starting) if it was not found yet; 0 or an error that lists every candidate and why not. */
 int xchg__python_find(xchg_error *err);
 const xchg__python_facts *xchg__python_known(void);
+
+/* Starts Python if it was not started yet. Once in a process: a thread that comes second waits, a failure is
+ * remembered and given again. Does not enter. */
+int xchg__python_start(xchg_error *err);
+
+/* 1 in a child of the process that Python was started in (unless Python itself forked it): nothing of
+ * CPython's may be touched. */
+int xchg__python_forked(void);
 
 /* 1 where Python may be called: started, not finalizing, not a forked child. Any thread, no GIL needed. */
 int xchg__python_alive(void);
@@ -48,7 +57,8 @@ int xchg__python_forked(void);
  * except under a protected call. Fails (and enters nothing) without Python, in a forked child, in a
  * sub-interpreter. `state` is the caller's. */
 typedef struct {
-  int gil;    /* PyGILState_STATE, or -1: nothing to release */
+  int gil;      /* PyGILState_STATE, or -1: nothing to release */
+  void *thread; /* what the thread that entered keeps */
 } xchg__gil_state;
 int xchg__gil_enter(xchg__gil_state *state, xchg_error *err);
 void xchg__gil_leave(xchg__gil_state state);
@@ -67,7 +77,8 @@ void xchg__no_reentry_end(void);
  * pointer). Never starts Python, never drains. */
 int xchg__gil_borrow(xchg__gil_state *state);
 
-/* python.shutdown(): the soft shutdown, now. Idempotent. */
+/* python.shutdown(): the soft shutdown, now (never Py_FinalizeEx: Python can still be called). Idempotent;
+ * inside or outside of an entry. Of a Python that is not ours it flushes the streams. */
 void xchg__python_shutdown(void);
 /* Flushes Python's streams (at lua_close). */
 void xchg__python_flush(void);

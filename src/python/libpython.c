@@ -148,6 +148,33 @@ int xchg__libpython_present(xchg__libpython_facts *out) {
   return 1;
 }
 
+int xchg__libpython_present_runs(void) {
+  char *path;
+  int executable, runs = 0;
+  int (*is_initialized)(void);
+  void *library = present_open(0, &path, &executable);
+  void *address = library != NULL ? dlsym(library, "Py_IsInitialized") : NULL;
+  if (address != NULL) {
+    memcpy(&is_initialized, &address, sizeof address);
+    runs = is_initialized();
+  }
+  free(path);
+  if (library != NULL) {
+    dlclose(library);
+  }
+  return runs;
+}
+
+int xchg__libpython_minor(const char *path) {
+  void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  int minor = -1;
+  if (library != NULL) {
+    free(version_read(library, &minor));
+    dlclose(library);
+  }
+  return minor;
+}
+
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
 /* lua_close unloads every C module; CPython, threads and exit handlers keep pointers into this one. */

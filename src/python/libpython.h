@@ -78,6 +78,12 @@ enum { XCHG_PY_OLDEST_MINOR = 10 };
  * 1 and `out` (if not NULL), or 0. */
 int xchg__libpython_present(xchg__libpython_facts *out);
 
+/* 1 where the Python that is present has a running interpreter. */
+int xchg__libpython_present_runs(void);
+
+/* The minor version of the library at `path`, loaded only for the question; -1 if it is no Python 3. */
+int xchg__libpython_minor(const char *path);
+
 /* Opens the library at `path` for the whole process, for ever, or takes the one that is present (NULL), and
  * fills xchg__py. Refuses a library below 3.10, one that lacks a function, and a second Python. A refused
  * library does not stay. Also pins this object: CPython will hold pointers into it. Call once. */
