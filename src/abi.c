@@ -16,7 +16,7 @@
   S(xchg_tensor)                                                                                                       \
   F(xchg_tensor, _data)                                                                                                \
   F(xchg_tensor, _size)                                                                                                \
-  F(xchg_tensor, _stride)                                                                                              \
+  F(xchg_tensor, _numel)                                                                                               \
   F(xchg_tensor, _shape)                                                                                               \
   F(xchg_tensor, _strides)                                                                                             \
   F(xchg_tensor, _ptr)                                                                                                 \

@@ -105,12 +105,12 @@ enum {
 XCHG_API const char *xchg_protocol_name(int32_t protocol);
 
 /* Head of every tensor cdata. Lua declares one such struct for each dtype, with a typed `_data`.
- * `_size` and `_rank` are what the hot paths test: `t[i]` needs 1 <= i <= _size, `t:at(i, j)` needs
- * _rank == 2. Both refuse released tensors and memory that the host cannot read. */
+ * `_size` and `_rank` are what the hot paths test: `t[i]` needs 1 <= i <= _size (or _rank == 1), `t:at(i, j)`
+ * needs _rank == 2. Both refuse released tensors and memory that the host cannot read. */
 typedef struct xchg_tensor {
   void *_data;             /* first element, or NULL where the host cannot read it */
-  int64_t _size;           /* extent of a host-readable 1-D tensor, else 0 */
-  int64_t _stride;         /* its stride in elements */
+  uint64_t _size;          /* extent of a compact, host-readable 1-D tensor, else 0 */
+  int64_t _numel;          /* number of elements */
   const int64_t *_shape;   /* in the slot: _ndim extents */
   const int64_t *_strides; /* in the slot: in elements */
   void *_ptr;              /* first element on its device */
@@ -169,8 +169,6 @@ XCHG_API int32_t xchg_tensor_view(xchg_arena *arena, xchg_tensor *out, const xch
 /* Gives the slot up and turns `tensor` into a released one; nothing to do on a released one.
  * Memory whose release may run Python is queued. */
 XCHG_API void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor);
-/* Number of elements; 0 for a released tensor. */
-XCHG_API int64_t xchg_tensor_numel(const xchg_tensor *tensor);
 
 /* Copies src into dst: broadcast to dst's shape, cast to its dtype. Overlap is allowed; a dst that
  * repeats an element (stride 0) is not. The same dtype keeps every bit. Floats to integers truncate and

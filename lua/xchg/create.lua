@@ -143,7 +143,20 @@ function M.contiguous(t)
   return M.clone(t)
 end
 
-local element_buffer = {}
+-- One element of each dtype, for the code that writes all others: bare heads without a slot, so that they
+-- count as no tensor.
+local one_bytes = ffi.new("double[2]")
+local ones = {}
+
+local function one_element(id)
+  local one = ones[id]
+  if one == nil then
+    one = ffi.new(slots.ctypes[id])
+    one._data = ffi.cast(slots.pointers[id], one_bytes)
+    ones[id] = one
+  end
+  return one
+end
 
 --- Writes one value everywhere. Returns t.
 function M.fill_(t, value)
@@ -151,14 +164,8 @@ function M.fill_(t, value)
   local id = t._dtype
   local row = dtype.by_id[id]
   if not row.readable then error_.raise("unsupported_dtype", "fill_: %s elements are not written from Lua", row.name) end
-  -- One element of the dtype, written by the code that writes all others.
-  local one = element_buffer[id]
-  if one == nil then
-    one = M.empty({}, { dtype = row.name })
-    element_buffer[id] = one
-  end
-  element.by_id[id].write(one, 0, value, "fill_")
-  checked(C.xchg_tensor_fill(slots.head(t), one._data, err))
+  element.by_id[id].write(one_element(id), 0, value, "fill_")
+  checked(C.xchg_tensor_fill(slots.head(t), one_bytes, err))
   return t
 end
 

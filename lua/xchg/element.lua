@@ -32,7 +32,7 @@ local read = {
     if t._half[2 * e + 1] == 0xff80 and t._half[2 * e] == 0 then return -huge end return nan]],
   float16 = "return halves()[t._data[e]]",
   bfloat16 = [[local bits = t._data[e] if bits > 0xff80 then return nan end
-    pun.bits = lshift(bits, 16) return pun.float]],
+    pun.bits = lshift(bits, 16) return pun.value]],
   complex64 = "return complex(part32(t._half, t._float, 2 * e), part32(t._half, t._float, 2 * e + 1))",
   complex128 = "return complex(part64(t._half, t._float, 2 * e), part64(t._half, t._float, 2 * e + 1))",
 }
@@ -162,11 +162,15 @@ local function write(t, e, v, where)
   end
 end
 
+-- Indices become unsigned offsets from 0: one comparison then checks both ends.
 local function index(t, i)
   if type(i) == "number" then
-    local k = i64(i)
-    if k >= 1 and k <= t._size and floor(i) == i then
-      local e = (k - 1) * t._stride
+    local e = i64(i) - 1ULL
+    if e < t._size and floor(i) == i then
+      READ
+    end
+    if t._rank == 1 and e < t._shape[0] and floor(i) == i then
+      e = e * t._strides[0]
       READ
     end
     return t_index(t, i)
@@ -177,10 +181,14 @@ local function index(t, i)
 end
 
 local function newindex(t, i, v)
-  if type(i) == "number" and t._flags == 2 then
-    local k = i64(i)
-    if k >= 1 and k <= t._size and floor(i) == i and (DIRECT) then
-      local e = (k - 1) * t._stride
+  if type(i) == "number" and t._flags == 2 and (DIRECT) then
+    local e = i64(i) - 1ULL
+    if e < t._size and floor(i) == i then
+      STORE
+      return
+    end
+    if t._rank == 1 and e < t._shape[0] and floor(i) == i then
+      e = e * t._strides[0]
       STORE
       return
     end
@@ -191,17 +199,16 @@ end
 local function at(t, a, b, c, ...)
   if type(b) == "number" and type(a) == "number" then
     local shape, strides = t._shape, t._strides
-    local x, y = i64(a), i64(b)
+    local x, y = i64(a) - 1ULL, i64(b) - 1ULL
     if c == nil then
-      if t._rank == 2 and x >= 1 and x <= shape[0] and y >= 1 and y <= shape[1] and floor(a) == a and floor(b) == b then
-        local e = (x - 1) * strides[0] + (y - 1) * strides[1]
+      if t._rank == 2 and x < shape[0] and y < shape[1] and floor(a) == a and floor(b) == b then
+        local e = x * strides[0] + y * strides[1]
         READ
       end
     elseif type(c) == "number" and t._rank == 3 and select("#", ...) == 0 then
-      local z = i64(c)
-      if x >= 1 and x <= shape[0] and y >= 1 and y <= shape[1] and z >= 1 and z <= shape[2]
-        and floor(a) == a and floor(b) == b and floor(c) == c then
-        local e = (x - 1) * strides[0] + (y - 1) * strides[1] + (z - 1) * strides[2]
+      local z = i64(c) - 1ULL
+      if x < shape[0] and y < shape[1] and z < shape[2] and floor(a) == a and floor(b) == b and floor(c) == c then
+        local e = x * strides[0] + y * strides[1] + z * strides[2]
         READ
       end
     end
@@ -210,11 +217,11 @@ local function at(t, a, b, c, ...)
 end
 
 local function set(t, v, a, b, c, ...)
-  if type(b) == "number" and type(a) == "number" and c == nil and t._rank == 2 and t._flags == 2 then
+  if type(b) == "number" and type(a) == "number" and c == nil and t._rank == 2 and t._flags == 2 and (DIRECT) then
     local shape, strides = t._shape, t._strides
-    local x, y = i64(a), i64(b)
-    if x >= 1 and x <= shape[0] and y >= 1 and y <= shape[1] and floor(a) == a and floor(b) == b and (DIRECT) then
-      local e = (x - 1) * strides[0] + (y - 1) * strides[1]
+    local x, y = i64(a) - 1ULL, i64(b) - 1ULL
+    if x < shape[0] and y < shape[1] and floor(a) == a and floor(b) == b then
+      local e = x * strides[0] + y * strides[1]
       STORE
       return
     end
@@ -245,7 +252,7 @@ end
 
 local tools = {
   i64 = int64_t, nan = nan, complex = complex, part32 = part32, part64 = part64, halves = halves,
-  pun = ffi.new("union { int32_t bits; float float; }"),
+  pun = ffi.new("union { int32_t bits; float value; }"),
 }
 
 local is_complex = { complex64 = true, complex128 = true }

@@ -91,12 +91,19 @@ local function names_element(t, expression)
   return true
 end
 
+-- The fast paths pass on more arguments than they were given: nils at the end are none.
+local function count(...)
+  local n = select("#", ...)
+  while n > 0 and select(n, ...) == nil do n = n - 1 end
+  return n
+end
+
 function M.at(t, ...)
-  return read("at", t, select("#", ...), { ... })
+  return read("at", t, count(...), { ... })
 end
 
 function M.set(t, value, ...)
-  write("set", t, select("#", ...), { ... }, value)
+  write("set", t, count(...), { ... }, value)
 end
 
 function M.index(t, i)

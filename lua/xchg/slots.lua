@@ -22,9 +22,9 @@ local tensors, attend = core.tensors, core.attend
 local declaration = [[
 typedef struct xchg_tensor_NAME {
   union { ELEMENT *_data; UNION };
-  int64_t _size;
-  int64_t _stride;
-  const int64_t *_shape;
+  uint64_t _size;
+  int64_t _numel;
+  const uint64_t *_shape;
   const int64_t *_strides;
   void *_ptr;
   int32_t _slot;

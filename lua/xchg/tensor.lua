@@ -49,7 +49,7 @@ function fields.shape(t) return dims(t._shape, t._ndim) end
 function fields.strides(t) return dims(t._strides, t._ndim) end
 function fields.itemsize(t) return dtype.by_id[t._dtype].itemsize end
 function fields.nbytes(t)
-  return math.ceil(tonumber(C.xchg_tensor_numel(slots.head(t))) * dtype.by_id[t._dtype].itemsize)
+  return math.ceil(tonumber(t._numel) * dtype.by_id[t._dtype].itemsize)
 end
 function fields.readonly(t) return band(t._flags, C.XCHG_TENSOR_READONLY) ~= 0 end
 function fields.protocol(t) return ffi.string(C.xchg_protocol_name(t._protocol)) end
@@ -80,7 +80,7 @@ local methods = {
 --- Number of elements.
 function methods.numel(t)
   slots.check("numel", t)
-  return tonumber(C.xchg_tensor_numel(slots.head(t)))
+  return tonumber(t._numel)
 end
 
 function methods.dim(t)
@@ -116,7 +116,7 @@ end
 --- The only element of a tensor that has one.
 function methods.item(t)
   slots.check("item", t)
-  local n = C.xchg_tensor_numel(slots.head(t))
+  local n = t._numel
   if n ~= 1 then error_.raise("shape_mismatch", "item: the tensor has %s elements; only one can be an item", tostring(tonumber(n))) end
   local first = {}
   for d = 1, t._ndim do first[d] = 1 end

@@ -11,6 +11,7 @@ static inline xchg_tensor head_make(int32_t dtype, void *data, int32_t ndim, con
                                     const int64_t *strides) {
   xchg_tensor head = {0};
   head._data = head._ptr = data;
+  head._numel = xchg__layout_numel(ndim, shape);
   head._shape = shape;
   head._strides = strides;
   head._slot = 1;

@@ -30,13 +30,13 @@ static void empty_describes_itself(void) {
   CHECK(t._shape[0] == 3 && t._shape[1] == 4 && t._strides[0] == 4 && t._strides[1] == 1);
   CHECK(t._dtype == XCHG_DTYPE_FLOAT64 && t._device_type == kDLCPU && t._device_id == 0);
   CHECK(t._flags == XCHG_TENSOR_HOST && t._protocol == XCHG_PROTOCOL_LUA);
-  CHECK_EQUAL(xchg_tensor_numel(&t), 12);
+  CHECK_EQUAL(t._numel, 12);
   for (int i = 0; i < 12; i++)
     CHECK(((double *)t._data)[i] == 0);
 
   xchg_tensor row = empty(&slots, 1, SHAPE), scalar = empty(&slots, 0, NULL);
-  CHECK(row._size == 3 && row._stride == 1 && row._rank == 1);
-  CHECK(scalar._size == 0 && scalar._rank == 0 && scalar._shape != NULL && xchg_tensor_numel(&scalar) == 1);
+  CHECK(row._size == 3 && row._numel == 3 && row._rank == 1);
+  CHECK(scalar._size == 0 && scalar._rank == 0 && scalar._shape != NULL && scalar._numel == 1);
   xchg_statistics stats;
   xchg_stats(&slots.head, &stats);
   CHECK(stats.tensors == 3 && stats.storages == 3 && stats.external_bytes == 96 + 24 + 8 && stats.pending == 0);
@@ -193,7 +193,7 @@ static void release_is_idempotent(void) {
   CHECK_EQUAL(destroyed, 1);
   CHECK(t._data == NULL && t._ptr == NULL && t._size == 0 && t._slot == 0 && t._ndim == 0 && t._rank == -1);
   CHECK(t._shape != NULL && t._strides != NULL && t._shape[0] == 0 && t._strides[63] == 0);
-  CHECK_EQUAL(xchg_tensor_numel(&t), 0);
+  CHECK_EQUAL(t._numel, 0);
   CHECK_EQUAL(t._dtype, XCHG_DTYPE_INT8);
   xchg_tensor other = foreign(&slots, &description, 0, 12);
   xchg_tensor_release(&slots.head, &t);

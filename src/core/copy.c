@@ -113,7 +113,7 @@ static int run_compare(void *context, char *a, int64_t a_stride, char *b, int64_
 /* Elements smaller than a byte move only as a whole: nothing else starts and ends between bytes. */
 static int packed_copy(const xchg_tensor *dst, const xchg_tensor *src, xchg_error *err) {
   const char *name = xchg_dtype_info(dst->_dtype)->name;
-  int64_t count = xchg_tensor_numel(dst);
+  int64_t count = dst->_numel;
   int same = dst->_ndim == src->_ndim;
   for (int32_t d = 0; same && d < dst->_ndim; d++)
     same = dst->_shape[d] == src->_shape[d];
@@ -193,7 +193,7 @@ int32_t xchg_tensor_copy(const xchg_tensor *dst, const xchg_tensor *src, xchg_er
     rc = dtype_check(dst, src, err);
   if (rc != 0)
     return rc;
-  int64_t count = xchg_tensor_numel(dst);
+  int64_t count = dst->_numel;
   if (packed(dst->_dtype))
     return packed_copy(dst, src, err);
 
@@ -242,7 +242,7 @@ int32_t xchg_tensor_fill(const xchg_tensor *dst, const void *element, xchg_error
     return xchg__error_set(err, XCHG_E_DTYPE,
                            "fill: %s elements are packed and cannot be written one by one; fill a view as uint8",
                            xchg_dtype_info(dst->_dtype)->name);
-  if (xchg_tensor_numel(dst) == 0)
+  if (dst->_numel == 0)
     return 0;
   int64_t size = xchg_dtype_info(dst->_dtype)->bits / 8;
   memcpy(value, element, (size_t)size);
@@ -277,7 +277,7 @@ int32_t xchg_tensor_equal(const xchg_tensor *a, const xchg_tensor *b, xchg_error
     if (a->_shape[d] != b->_shape[d])
       return 0;
   }
-  if (xchg_tensor_numel(a) == 0)
+  if (a->_numel == 0)
     return 1;
   xchg__walk_begin(&walk, a);
   xchg__walk_join(&walk, b);

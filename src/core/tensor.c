@@ -155,7 +155,7 @@ void xchg__slots_close(xchg_slots *slots) {
 void xchg__tensor_poison(xchg_tensor *tensor) {
   tensor->_data = NULL;
   tensor->_size = 0;
-  tensor->_stride = 0;
+  tensor->_numel = 0;
   tensor->_shape = no_dims;
   tensor->_strides = no_dims;
   tensor->_ptr = NULL;
@@ -181,10 +181,11 @@ static int tensor_fill(xchg_slots *slots, xchg_tensor *out, const xchg_descripti
       return rc;
   }
   int64_t *shape = slot->dims, *strides = slot->dims + ndim;
-  int64_t compact = 1;
+  int64_t compact = 1, numel = 1;
   for (int32_t d = ndim - 1; d >= 0; d--) {
     int64_t extent = from->shape[d];
     shape[d] = extent;
+    numel *= extent;
     /* Producers put anything into a stride that is never taken: PyTorch and NumPy differ. */
     strides[d] = from->strides == NULL || extent <= 1 ? compact : from->strides[d];
     if (extent > 1)
@@ -198,8 +199,8 @@ static int tensor_fill(xchg_slots *slots, xchg_tensor *out, const xchg_descripti
   int host = xchg__device_host_readable(from->device_type);
   int readable = host && from->dtype <= XCHG_DTYPE_LAST_READABLE;
   out->_data = host ? from->data : NULL;
-  out->_size = readable && ndim == 1 ? shape[0] : 0;
-  out->_stride = readable && ndim == 1 ? strides[0] : 0;
+  out->_size = readable && ndim == 1 && strides[0] == 1 ? (uint64_t)shape[0] : 0;
+  out->_numel = numel;
   out->_shape = shape;
   out->_strides = strides;
   out->_ptr = from->data;
@@ -285,7 +286,7 @@ int32_t xchg_tensor_view(xchg_arena *arena, xchg_tensor *out, const xchg_tensor 
     if (count < 0 || xchg_dtype_info(layout->dtype) == NULL ||
         layout_bits(base->_dtype, 0, base->_ndim, base->_shape, base->_strides, &base_low, &base_high) ||
         layout_bits(layout->dtype, offset, layout->ndim, layout->shape, layout->strides, &low, &high) ||
-        low < base_low || high > base_high || xchg_tensor_numel(base) == 0)
+        low < base_low || high > base_high || base->_numel == 0)
       return xchg__error_set(err, XCHG_E_RANGE,
                              "view: the layout reaches outside the tensor that it is a view of; make layouts with "
                              "xchg_layout_get and change them with the xchg_layout functions only");
@@ -323,10 +324,6 @@ void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor) {
     return;
   xchg__slot_free(slots, number);
   xchg__slots_notice(slots);
-}
-
-int64_t xchg_tensor_numel(const xchg_tensor *tensor) {
-  return tensor->_slot == 0 ? 0 : xchg__layout_numel(tensor->_ndim, tensor->_shape);
 }
 
 void xchg_stats(const xchg_arena *arena, xchg_statistics *out) {
