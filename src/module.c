@@ -1,5 +1,6 @@
 /* module.c: luaopen_xchg_core. Makes what one Lua state owns (tensor slots, the weak table of its
  * tensors, the sentinel that tells when a GC cycle has ended) and registers the lua_CFunction doors. */
+#include <dlfcn.h>
 #include <lauxlib.h>
 #include <time.h>
 
@@ -139,6 +140,13 @@ static xchg_slots *arena_push(lua_State *L) {
   return slots;
 }
 
+/* lua_close unloads every C module; Python, threads and exit handlers keep pointers into this one. */
+static void pin_self(void) {
+  Dl_info self;
+  if (dladdr(__func__, &self) != 0 && self.dli_fname != NULL)
+    (void)dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE); /* never closed: the flag stays */
+}
+
 /* ---- registration ------------------------------------------------------------------------------ */
 
 /* core.raise(code, message [, fields]): raises an error object; `fields` are copied into it. */
@@ -177,7 +185,7 @@ int luaopen_xchg_core(lua_State *L) {
     return 1;
   if (opened_at == 0)
     opened_at = seconds_now();
-  xchg__libpython_pin_self();
+  pin_self();
   lua_createtable(L, 0, 16);
   core = lua_gettop(L);
   luaL_register(L, NULL, functions);

@@ -48,10 +48,6 @@ int xchg__python_forked(void);
 /* 1 where Python may be called: started, not finalizing, not a forked child. Any thread, no GIL needed. */
 int xchg__python_alive(void);
 
-/* 1 in a child that was forked (not by Python's own os.fork) after Python had been started: nothing of
- * Python's, nor of its libraries', may be called there. */
-int xchg__python_forked(void);
-
 /* Enters Python on this thread: starts it if needed, takes the GIL (or counts, inside `locked`), drains the
  * release queue. Pair with xchg__gil_leave. No Lua function that can raise may run between the two,
  * except under a protected call. Fails (and enters nothing) without Python, in a forked child, in a

@@ -177,15 +177,6 @@ int xchg__libpython_minor(const char *path) {
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-/* lua_close unloads every C module; CPython, threads and exit handlers keep pointers into this one. */
-static void pin_self(void) {
-  Dl_info self;
-  if (dladdr(symbols, &self) != 0 && self.dli_fname != NULL) {
-    /* Never closed: the flag stays with the object. */
-    (void)dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-  }
-}
-
 /* Checks the version and the functions of an open library; fills the table and what is known. */
 static int library_accept(void *library, const char *path, int executable, xchg_error *err) {
   xchg__python_table table;
@@ -253,7 +244,6 @@ static int library_open(const char *path, xchg_error *err) {
 
 int xchg__libpython_open(const char *path, xchg_error *err) {
   xchg__libpython_facts present;
-  pin_self();
   if (!xchg__libpython_present(&present)) {
     if (path == NULL) {
       return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: no Python is in this process");

@@ -86,7 +86,7 @@ int xchg__libpython_minor(const char *path);
 
 /* Opens the library at `path` for the whole process, for ever, or takes the one that is present (NULL), and
  * fills xchg__py. Refuses a library below 3.10, one that lacks a function, and a second Python. A refused
- * library does not stay. Also pins this object: CPython will hold pointers into it. Call once. */
+ * library does not stay. The core must have been pinned: CPython will hold pointers into it. Call once. */
 int xchg__libpython_open(const char *path, xchg_error *err);
 
 /* What was opened; path is NULL before. */
