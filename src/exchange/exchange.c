@@ -8,11 +8,12 @@
 #include "exchange/refusal.h"
 #include "lua/cdata.h"
 #include "lua/raise.h"
+#include "python/door.h"
 #include "python/exception.h"
 #include "python/interpreter.h"
 #include "python/object.h"
 
-/* Upvalue 2 of a door: raises the pending exception; called protected, inside the GIL. */
+/* Body of the door in upvalue 2: raises the pending exception. */
 static int raise_pending(lua_State *L) {
   return xchg__exception_raise(L);
 }
@@ -94,7 +95,7 @@ void xchg__exchange_open(lua_State *L) {
   int arena = lua_gettop(L);
   lua_createtable(L, 0, 3);
   lua_pushvalue(L, arena);
-  lua_pushcfunction(L, raise_pending);
+  xchg__door_push(L, raise_pending, 0);
   lua_pushcclosure(L, exchange_from_dlpack, 2);
   lua_setfield(L, -2, "from_dlpack");
   lua_pushvalue(L, arena);
