@@ -21,6 +21,14 @@ typedef struct {
 
 static _Thread_local gil_thread here;
 
+/* Finding thread-local storage in a loaded object is a call: once for an entry. The compiler would rather call
+ * again than keep the address. */
+static gil_thread *thread_here(void) {
+  gil_thread *thread = &here;
+  __asm__("" : "+r"(thread));
+  return thread;
+}
+
 enum {
   /* CPython's waiters ask for the GIL after 5 ms; only one that has asked is sure to get it when it is dropped. */
   BREATH_MS = 6,
@@ -118,7 +126,7 @@ static int gil_take(gil_thread *thread, int *gil, xchg_error *err) {
 }
 
 static void drain(gil_thread *thread) {
-  if (xchg__release_pending() != 0) {
+  if (xchg__release_waiting()) {
     thread->inside++;
     xchg__release_drain(1);
     thread->inside--;
@@ -140,7 +148,7 @@ static void breathe(gil_thread *thread) {
 }
 
 int xchg__gil_enter(xchg__gil_state *state, xchg_error *err) {
-  gil_thread *thread = &here;
+  gil_thread *thread = thread_here();
   int code;
   state->thread = thread;
   state->gil = -1;
@@ -156,7 +164,7 @@ int xchg__gil_enter(xchg__gil_state *state, xchg_error *err) {
     }
   }
   thread->inside++;
-  if (xchg__release_pending() != 0) {
+  if (xchg__release_waiting()) {
     xchg__release_drain(1);
   }
   return 0;
