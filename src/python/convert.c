@@ -163,7 +163,7 @@ PyObject *xchg__convert_value(lua_State *L, int index, xchg__conversion *convers
   return scalar_convert(L, index, spot);
 }
 
-static PyObject *argument_convert(lua_State *L, int index, const xchg__spot *spot) {
+PyObject *xchg__convert_at(lua_State *L, int index, const xchg__spot *spot) {
   if (lua_type(L, index) == LUA_TTABLE)
     return xchg__table_convert(L, index, XCHG_TABLE_BY_KEYS, spot);
   return scalar_convert(L, index, spot);
@@ -171,12 +171,16 @@ static PyObject *argument_convert(lua_State *L, int index, const xchg__spot *spo
 
 PyObject *xchg__convert_from_lua(lua_State *L, int index, const char *what) {
   const xchg__spot spot = {NULL, what, 0, NULL};
-  return argument_convert(L, index, &spot);
+  return xchg__convert_at(L, index, &spot);
 }
 
 PyObject *xchg__convert_argument(lua_State *L, int index, int position) {
   const xchg__spot spot = {NULL, NULL, position, NULL};
-  return argument_convert(L, index, &spot);
+  return xchg__convert_at(L, index, &spot);
+}
+
+PyObject *xchg__convert_own(lua_State *L, int index, int position) {
+  return xchg__door_own(L, xchg__convert_argument(L, index, position));
 }
 
 /* ---- Python to Lua ------------------------------------------------------------------------------ */
@@ -218,29 +222,41 @@ static void float_push(lua_State *L, PyObject *object) {
   lua_pushnumber(L, value == value ? value : (double)NAN); /* a NaN's payload could forge a Lua value */
 }
 
-static void string_push(lua_State *L, PyObject *object) {
+/* Pushes a str, owned by the door, with what is no character handled as `errors` says; 0, and nothing pending, where
+ * that fails. */
+static int encoded_push(lua_State *L, PyObject *text, const char *errors) {
+  PyObject *encoded = xchg__py.PyUnicode_AsEncodedString(text, "utf-8", errors);
+  Py_ssize_t length;
+  char *bytes;
+  if (encoded == NULL) {
+    xchg__py.PyErr_Clear();
+    return 0;
+  }
+  xchg__door_own(L, encoded);
+  xchg__py.PyBytes_AsStringAndSize(encoded, &bytes, &length);
+  lua_pushlstring(L, bytes, (size_t)length);
+  return 1;
+}
+
+/* Steals. `whole`: a string in any case. */
+static void string_push(lua_State *L, PyObject *object, int whole) {
   int mark = xchg__door_mark();
   Py_ssize_t length;
-  const char *text;
-  char *bytes;
-  xchg__door_own(L, object);
-  text = xchg__py.PyUnicode_AsUTF8AndSize(object, &length);
-  if (text == NULL) {
-    PyObject *encoded;
+  const char *text = xchg__py.PyUnicode_AsUTF8AndSize(xchg__door_own(L, object), &length);
+  if (text != NULL) {
+    lua_pushlstring(L, text, (size_t)length);
+  } else {
     xchg__py.PyErr_Clear();
-    encoded = xchg__py.PyUnicode_AsEncodedString(object, "utf-8", "surrogateescape");
-    if (encoded == NULL) { /* surrogates that stand for no byte: no Lua string says the same */
-      xchg__py.PyErr_Clear();
-      xchg__door_take();
+    if (!encoded_push(L, object, "surrogateescape") && !(whole && encoded_push(L, object, "backslashreplace"))) {
+      xchg__py.Py_IncRef(object);
       box_push(L, object);
-      return;
     }
-    xchg__door_own(L, encoded);
-    xchg__py.PyBytes_AsStringAndSize(encoded, &bytes, &length);
-    text = bytes;
   }
-  lua_pushlstring(L, text, (size_t)length);
   xchg__door_drop(mark);
+}
+
+void xchg__convert_text_to_lua(lua_State *L, PyObject *text) {
+  string_push(L, text, 1);
 }
 
 static void bytes_push(lua_State *L, PyObject *object) {
@@ -272,7 +288,7 @@ void xchg__convert_to_lua(lua_State *L, PyObject *object) {
   else if (flags & XCHG_PY_LONG_SUBCLASS)
     long_push(L, object);
   else if (flags & XCHG_PY_UNICODE_SUBCLASS)
-    string_push(L, object);
+    string_push(L, object, 0);
   else if (flags & XCHG_PY_BYTES_SUBCLASS)
     bytes_push(L, object);
   else if (xchg__py.PyType_IsSubtype(type, xchg__py.PyFloat_Type))

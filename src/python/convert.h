@@ -21,10 +21,16 @@ PyObject *xchg__convert_from_lua(lua_State *L, int index, const char *what);
 /* The same, named by its position among the arguments. */
 PyObject *xchg__convert_argument(lua_State *L, int index, int position);
 
+/* The same, owned by the door. */
+PyObject *xchg__convert_own(lua_State *L, int index, int position);
+
 /* Pushes the Lua value for `object`, whose reference is stolen in every case. */
 void xchg__convert_to_lua(lua_State *L, PyObject *object);
 /* The same, with python.None for None: where nil would end a loop or leave a hole. */
 void xchg__convert_element_to_lua(lua_State *L, PyObject *object);
+
+/* Pushes a str as a string whatever is in it; what no bytes stand for is escaped. Steals. For people to read. */
+void xchg__convert_text_to_lua(lua_State *L, PyObject *text);
 
 /* Upward hook: exchange/export registers how a tensor cdata becomes a Python object (new reference, or
  * NULL with an exception set). */
@@ -40,6 +46,9 @@ typedef struct xchg__spot {
   const char *key;
 } xchg__spot;
 
+/* New reference for the value at `index`, which stands at `spot`. */
+PyObject *xchg__convert_at(lua_State *L, int index, const xchg__spot *spot);
+
 /* One argument under conversion. */
 typedef struct {
   int memo;  /* stack index of {[table] = number in keep}, nil until it is needed */
@@ -49,9 +58,10 @@ typedef struct {
   PyObject *root_object;
 } xchg__conversion;
 
+/* The same for a value inside the argument. */
 PyObject *xchg__convert_value(lua_State *L, int index, xchg__conversion *conversion, const xchg__spot *spot);
 
-/* Raises "python: argument 2[3].name: <text>". */
+/* Raises "python: argument 2[3].name: <text>". Does not return. */
 void xchg__convert_refuse(lua_State *L, int code, const xchg__spot *spot, const char *text);
 
 #endif

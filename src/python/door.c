@@ -99,3 +99,16 @@ void xchg__door_push(lua_State *L, lua_CFunction body, int upvalues) {
   lua_pushcclosure(L, body, upvalues);
   lua_pushcclosure(L, door_run, 1);
 }
+
+void xchg__door_register(lua_State *L, const luaL_Reg *bodies, int upvalue) {
+  for (; bodies->name != NULL; bodies++) {
+    lua_pushvalue(L, upvalue);
+    xchg__door_push(L, bodies->func, 1);
+    lua_setfield(L, -2, bodies->name);
+  }
+}
+
+void xchg__door_arguments(lua_State *L, int count, const char *usage) {
+  if (lua_gettop(L) < count)
+    xchg__raisef(L, XCHG_E_ARGUMENT, "python: call %s", usage);
+}

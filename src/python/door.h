@@ -8,12 +8,20 @@
 #ifndef XCHG_PYTHON_DOOR_H
 #define XCHG_PYTHON_DOOR_H
 
+#include <lauxlib.h>
 #include <lua.h>
 
 #include "python/libpython.h"
 
 /* Pushes a door around `body`, with the `upvalues` values on the stack top as the body's upvalues (popped). */
 void xchg__door_push(lua_State *L, lua_CFunction body, int upvalues);
+
+/* Makes a door of every function of the list, with the value at `upvalue` as the body's upvalue 1, and sets it in the
+ * table on the stack top under its name. */
+void xchg__door_register(lua_State *L, const luaL_Reg *bodies, int upvalue);
+
+/* Raises "python: call <usage>" unless there are at least `count` arguments. */
+void xchg__door_arguments(lua_State *L, int count, const char *usage);
 
 /* Gives a new reference to the running door and returns it, now borrowed. NULL is kept as a NULL. Raises
  * out of memory, having released the reference. Only inside a body. */

@@ -178,7 +178,7 @@ static void exit_code_set(lua_State *L, int table, PyObject *value) {
   lua_setfield(L, table, "exit_code");
 }
 
-int xchg__exception_raise(lua_State *L) {
+void xchg__exception_push(lua_State *L) {
   PyObject *value = xchg__door_own(L, exception_fetch());
   PyObject *type = xchg__door_own(L, type_bytes(value, "__name__"));
   PyObject *module = xchg__door_own(L, type_bytes(value, "__module__"));
@@ -207,6 +207,10 @@ int xchg__exception_raise(lua_State *L) {
   *xchg__object_box(L) = value;
   xchg__py.Py_IncRef(value);
   lua_setfield(L, table, "value");
+}
+
+int xchg__exception_raise(lua_State *L) {
+  xchg__exception_push(L);
   return lua_error(L);
 }
 

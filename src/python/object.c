@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 #include <stdlib.h>
 
+#include "core/counter.h"
 #include "core/release.h"
 #include "lua/raise.h"
 
@@ -16,7 +17,7 @@ enum {
 typedef struct {
   xchg_release release;
   PyObject *object; /* one reference, or NULL */
-  int counted;      /* in xchg__objects_count */
+  int counted;      /* in XCHG_COUNT_OBJECTS */
 } held;
 
 /* `mark` tells a box from any other userdata without asking for its metatable. */
@@ -33,7 +34,7 @@ static uintptr_t box_mark(const box *self) {
 
 static void held_free(held *self) {
   if (self->counted)
-    xchg__objects_count(-1);
+    xchg__count_add(XCHG_COUNT_OBJECTS, -1);
   free(self);
 }
 
@@ -55,7 +56,7 @@ static box *box_new(lua_State *L, int counted) {
   self->held->object = NULL;
   self->held->counted = counted;
   if (counted)
-    xchg__objects_count(1);
+    xchg__count_add(XCHG_COUNT_OBJECTS, 1);
   return self;
 }
 
@@ -84,6 +85,14 @@ PyObject **xchg__object_slot(lua_State *L, int index) {
 PyObject *xchg__object_get(lua_State *L, int index) {
   PyObject **slot = xchg__object_slot(L, index);
   return slot != NULL ? *slot : NULL;
+}
+
+PyObject *xchg__object_self(lua_State *L, int index) {
+  PyObject *object = xchg__object_get(L, index);
+  if (object == NULL)
+    xchg__raisef(L, XCHG_E_RELEASED, "python: no Python object (any more): argument %d is a %s", index,
+                 luaL_typename(L, index));
+  return object;
 }
 
 int xchg__object_gc(lua_State *L) {

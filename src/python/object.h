@@ -19,6 +19,9 @@ PyObject **xchg__object_box(lua_State *L);
  * Needs no GIL. */
 PyObject *xchg__object_get(lua_State *L, int index);
 
+/* The same where it must be one: raises for everything else. */
+PyObject *xchg__object_self(lua_State *L, int index);
+
 /* Like xchg__object_box, for another kind of userdata that holds an object: the metatable is on the stack top
  * (popped). xchg__object_get knows it too. */
 PyObject **xchg__object_box_as(lua_State *L);

@@ -17,6 +17,14 @@ static PyObject *made(lua_State *L, PyObject *object) {
   return object;
 }
 
+static int table_is_empty(lua_State *L, int index) {
+  lua_pushnil(L);
+  if (!lua_next(L, index))
+    return 1;
+  lua_pop(L, 2);
+  return 0;
+}
+
 /* ---- which container -------------------------------------------------------------------------- */
 
 static xchg__table_kind table_kind(lua_State *L, int index, const xchg__spot *spot) {
@@ -152,6 +160,8 @@ PyObject *xchg__table_convert(lua_State *L, int index, xchg__table_kind kind, co
   table_check(L, index, spot);
   if (kind == XCHG_TABLE_BY_KEYS)
     kind = table_kind(L, index, spot);
+  else if (kind == XCHG_TABLE_LIST && !table_is_empty(L, index) && table_kind(L, index, spot) != XCHG_TABLE_LIST)
+    xchg__convert_refuse(L, XCHG_E_TYPE, spot, "the table has string keys and is no sequence");
   lua_pushnil(L);
   xchg__door_own(L, NULL);
   conversion.root_object = container_new(L, index, kind, spot);

@@ -6,7 +6,7 @@
 
 typedef enum {
   XCHG_TABLE_BY_KEYS, /* a list or a dict, whichever the keys say; else refused */
-  XCHG_TABLE_LIST,    /* elements 1 to #t */
+  XCHG_TABLE_LIST,    /* elements 1 to #t; other keys are refused */
   XCHG_TABLE_DICT     /* any keys */
 } xchg__table_kind;
 
