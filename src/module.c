@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "abi.h"
+#include "core/counter.h"
 #include "core/tensor.h"
 #include "exchange/exchange.h"
 #include "lua/cdata.h"
@@ -50,7 +51,7 @@ static void arena_sweep(lua_State *L, xchg_slots *slots) {
 /* Runs queued releases if Python can run now; without Python they are forgotten by their own rules. */
 static void release_drain(void) {
   xchg__gil_state gil;
-  if (xchg__release_pending() == 0)
+  if (!xchg__release_waiting())
     return;
   if (xchg__gil_borrow(&gil)) {
     xchg__release_drain(1);
@@ -66,7 +67,7 @@ static int core_attend(lua_State *L) {
   int32_t wanted = slots->head.attention;
   if (wanted & XCHG_ATTEND_COLLECT) {
     double start = seconds_now();
-    int64_t before = xchg__storage_bytes();
+    int64_t before = xchg__count_sum(XCHG_COUNT_BYTES);
     slots->head.attention &= ~XCHG_ATTEND_COLLECT;
     lua_gc(L, LUA_GCCOLLECT, 0);
     arena_sweep(L, slots);

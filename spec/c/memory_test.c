@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/counter.h"
 #include "core/layout.h"
 #include "core/tensor.h"
 #include "dlpack.h"
@@ -146,7 +147,7 @@ static void each_allocation_fails(action make, int with_base, int tensors) {
       CHECK_EQUAL(make_empty(&slots, &other, NULL), 0);
     }
     int32_t live = slots.live, busy = slots.head.busy;
-    int64_t bytes = xchg__storage_bytes(), storages = xchg__storage_count();
+    int64_t bytes = xchg__count_sum(XCHG_COUNT_BYTES), storages = xchg__count_sum(XCHG_COUNT_STORAGES);
     fail_at = n;
     int rc = make(&slots, &made, &error);
     int reached = fail_at < 0;
@@ -157,14 +158,14 @@ static void each_allocation_fails(action make, int with_base, int tensors) {
       CHECK_EQUAL(made._slot, 0);
       CHECK_EQUAL(slots.live, live);
       CHECK_EQUAL(slots.head.busy, busy);
-      CHECK_EQUAL(xchg__storage_bytes(), bytes);
-      CHECK_EQUAL(xchg__storage_count(), storages);
+      CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_BYTES), bytes);
+      CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), storages);
       CHECK_EQUAL(make(&slots, &made, NULL), 0); /* and it works again */
     } else {
       CHECK_EQUAL(rc, 0);
     }
     xchg__slots_close(&slots);
-    CHECK_EQUAL(xchg__storage_count(), 0);
+    CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 0);
     CHECK_EQUAL(outstanding, before);
     if (!reached) {
       CHECK(n > 0); /* something did fail */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/counter.h"
 #include "core/storage.h"
 
 enum {
@@ -55,12 +56,12 @@ static void drains_oldest_first(void) {
   CHECK_EQUAL(xchg__release_drain(1), 0);
   for (int i = 1; i <= 5; i++)
     node_push(i, 0);
-  CHECK_EQUAL(xchg__release_pending(), 5);
-  CHECK_EQUAL(xchg__release_pending_bytes(), 50);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING), 5);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING_BYTES), 50);
   CHECK_EQUAL(xchg__release_drain(1), 5);
   CHECK(in_order);
-  CHECK_EQUAL(xchg__release_pending(), 0);
-  CHECK_EQUAL(xchg__release_pending_bytes(), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING_BYTES), 0);
 }
 
 static void releases_may_push_and_drain(void) {
@@ -69,7 +70,7 @@ static void releases_may_push_and_drain(void) {
     node_push(i, 4);
   xchg__release_drain(1);
   CHECK_EQUAL(atomic_load(&ran), 15);
-  CHECK_EQUAL(xchg__release_pending(), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING), 0);
 }
 
 static void count_run(xchg_release *release, int python) {
@@ -111,8 +112,8 @@ static void every_push_runs_once(void) {
     pthread_join(threads[i], NULL);
   xchg__release_drain(1);
   CHECK_EQUAL(atomic_load(&ran), THREADS * EACH);
-  CHECK_EQUAL(xchg__release_pending(), 0);
-  CHECK_EQUAL(xchg__release_pending_bytes(), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING_BYTES), 0);
 }
 
 static atomic_int destroyed;
@@ -143,19 +144,19 @@ static void storages_die_once(void) {
     xchg_storage *storage = xchg__storage_new(100, malloc(100), NULL, owner_free, deferred, NULL);
     for (int t = 1; t < THREADS; t++)
       xchg__storage_retain(storage);
-    CHECK_EQUAL(xchg__storage_count(), 1);
-    CHECK_EQUAL(xchg__storage_bytes(), 100);
+    CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 1);
+    CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_BYTES), 100);
     for (int t = 0; t < THREADS; t++)
       CHECK_EQUAL(pthread_create(&threads[t], NULL, sharer, storage), 0);
     for (int t = 0; t < THREADS; t++)
       pthread_join(threads[t], NULL);
     CHECK_EQUAL(atomic_load(&destroyed), !deferred);
-    CHECK_EQUAL(xchg__storage_count(), deferred); /* what waits is still there */
+    CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), deferred); /* what waits is still there */
     xchg__release_drain(i == 1);
     CHECK_EQUAL(atomic_load(&told), i == 1);
     CHECK_EQUAL(atomic_load(&destroyed), 1);
-    CHECK_EQUAL(xchg__storage_count(), 0);
-    CHECK_EQUAL(xchg__storage_bytes(), 0);
+    CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 0);
+    CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_BYTES), 0);
   }
 }
 
@@ -167,22 +168,22 @@ static void abandoned_storages_leave_their_owner(void) {
   xchg__storage_abandon(NULL);
   xchg__storage_release(NULL);
   CHECK_EQUAL(atomic_load(&destroyed), 0);
-  CHECK_EQUAL(xchg__storage_count(), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 0);
   storage = xchg__storage_new(7, NULL, NULL, NULL, 0, NULL);
   xchg__storage_release(storage);
-  CHECK_EQUAL(xchg__storage_bytes(), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_BYTES), 0);
   storage = xchg__storage_host(0, 1, NULL);
   CHECK(storage->owner != NULL);
   xchg__storage_release(storage);
 }
 
 static void objects_are_counted(void) {
-  CHECK_EQUAL(xchg__objects_live(), 0);
-  xchg__objects_count(1);
-  xchg__objects_count(1);
-  xchg__objects_count(-1);
-  CHECK_EQUAL(xchg__objects_live(), 1);
-  xchg__objects_count(-1);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_OBJECTS), 0);
+  xchg__count_add(XCHG_COUNT_OBJECTS, 1);
+  xchg__count_add(XCHG_COUNT_OBJECTS, 1);
+  xchg__count_add(XCHG_COUNT_OBJECTS, -1);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_OBJECTS), 1);
+  xchg__count_add(XCHG_COUNT_OBJECTS, -1);
 }
 
 int main(void) {

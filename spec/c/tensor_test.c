@@ -1,6 +1,7 @@
 /* Slots, heads, views, the budget. */
 #include "test.h"
 
+#include "core/counter.h"
 #include "core/layout.h"
 #include "core/tensor.h"
 #include "dlpack.h"
@@ -43,7 +44,7 @@ static void empty_describes_itself(void) {
   CHECK_EQUAL(slots.head.busy, 3);
   CHECK_EQUAL(slots.bytes, 96 + 24 + 8);
   xchg__slots_close(&slots);
-  CHECK_EQUAL(xchg__storage_count(), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 0);
 }
 
 static void empty_refuses(void) {
@@ -63,7 +64,7 @@ static void empty_refuses(void) {
               "empty: shape (9223372036854775807, 2) is larger than any memory; use smaller extents");
   CHECK_EQUAL(xchg_tensor_empty(&slots.head, &t, XCHG_DTYPE_COMPLEX128, 1, many, 0, NULL), XCHG_E_RANGE);
   CHECK_EQUAL(slots.live, 0);
-  CHECK_EQUAL(xchg__storage_count(), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 0);
   xchg__slots_close(&slots);
 }
 
@@ -310,7 +311,7 @@ static void closed_states_make_nothing(void) {
   CHECK_EQUAL(xchg_tensor_view(&slots.head, &view, &base, &layout, NULL), XCHG_E_RELEASED);
   xchg_tensor_release(&slots.head, &base);
   CHECK_EQUAL(base._slot, 0);
-  CHECK_EQUAL(xchg__storage_count(), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 0);
 }
 
 static void waiting_releases_ask_for_attention(void) {
@@ -324,7 +325,7 @@ static void waiting_releases_ask_for_attention(void) {
     xchg_tensor_release(&slots.head, &t);
   }
   CHECK_EQUAL(destroyed, 0);
-  CHECK_EQUAL(xchg__release_pending(), 64);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING), 64);
   CHECK_EQUAL(slots.head.attention, 0);
   xchg_tensor t = foreign(&slots, &description, 1, 12);
   xchg_tensor_release(&slots.head, &t);
@@ -419,7 +420,7 @@ int main(void) {
   waiting_releases_ask_for_attention();
   the_budget_asks_for_collections();
   names();
-  CHECK_EQUAL(xchg__storage_count(), 0);
-  CHECK_EQUAL(xchg__storage_bytes(), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_BYTES), 0);
   return test_end();
 }

@@ -11,7 +11,7 @@
 static int test_failures;
 static int test_checks;
 
-static void test_fail(const char *file, int line, const char *text) {
+static inline void test_fail(const char *file, int line, const char *text) {
   /* A broken loop must not drown its first failure. */
   if (++test_failures <= 20)
     printf("%s:%d: %s\n", file, line, text);
@@ -69,7 +69,7 @@ static inline int64_t test_below(int64_t below) {
   return (int64_t)(test_random() >> 11) % below;
 }
 
-static int test_end(void) {
+static inline int test_end(void) {
   printf("%d checks, %d failures\n", test_checks, test_failures);
   return test_failures != 0;
 }

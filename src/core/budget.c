@@ -7,6 +7,8 @@
 
 #include <stdatomic.h>
 
+#include "core/counter.h"
+
 enum {
   DEFAULT_BUDGET = 256 << 20,
   LARGEST_FACTOR = 8, /* how far the limit rises by itself above the base */
@@ -26,14 +28,15 @@ static long long doubled(long long bytes) {
 }
 
 void xchg__slots_notice(xchg_slots *slots) {
-  if (xchg__release_pending() > WAITING_RELEASES || xchg__release_pending_bytes() > WAITING_BYTES)
+  if (xchg__release_waiting() && (xchg__count_sum(XCHG_COUNT_PENDING) > WAITING_RELEASES ||
+                                  xchg__count_sum(XCHG_COUNT_PENDING_BYTES) > WAITING_BYTES))
     slots->head.attention |= XCHG_ATTEND_DRAIN;
-  if (xchg__storage_bytes() > atomic_load_explicit(&threshold, memory_order_relaxed))
+  if (xchg__count_sum(XCHG_COUNT_BYTES) > atomic_load_explicit(&threshold, memory_order_relaxed))
     slots->head.attention |= XCHG_ATTEND_COLLECT;
 }
 
 void xchg__budget_adapt(int64_t before, double spent, double elapsed) {
-  long long after = xchg__storage_bytes();
+  long long after = xchg__count_sum(XCHG_COUNT_BYTES);
   long long bytes = atomic_load(&limit);
   if ((before - after < before / 4 || spent > LARGEST_SHARE * elapsed) &&
       bytes / LARGEST_FACTOR < atomic_load(&base)) {

@@ -189,7 +189,7 @@ int32_t xchg_layout_narrow(xchg_layout *layout, int64_t dim, int64_t start, int6
                            size);
   if (step == 0)
     return xchg__error_set(err, XCHG_E_ARGUMENT, "narrow: step 0 never moves; use expand to repeat an element");
-  if (length == 0 && start == size + 1) {
+  if (length == 0 && start > 0 && start - 1 == size) {
     layout->shape[d] = 0; /* the empty range behind the last element is one too */
     return 0;
   }

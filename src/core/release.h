@@ -19,13 +19,7 @@ struct xchg_release {
 void xchg__release_push(xchg_release *node);
 /* Runs all queued releases, oldest first; a release may push, and may drain again. Returns how many ran. */
 int64_t xchg__release_drain(int python);
-/* Queued releases, and the bytes that wait for them. */
-int64_t xchg__release_pending(void);
-int64_t xchg__release_pending_bytes(void);
-
-/* Foreign objects held by Lua states, those that wait in the queue included: whoever takes one counts 1,
- * whoever gives it back -1. Any thread. */
-void xchg__objects_count(int delta);
-int64_t xchg__objects_live(void);
+/* Whether any release is queued. */
+int xchg__release_waiting(void);
 
 #endif

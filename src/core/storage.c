@@ -5,16 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/counter.h"
+
 enum {
   ALIGNMENT = 64 /* JAX shares only memory aligned so; a cache line, and every vector load */
 };
 
-static atomic_llong live;
-static atomic_llong live_bytes;
-
 static void storage_free(xchg_storage *storage) {
-  atomic_fetch_sub(&live, 1);
-  atomic_fetch_sub(&live_bytes, storage->release.bytes);
+  xchg__count_add(XCHG_COUNT_STORAGES, -1);
+  xchg__count_add(XCHG_COUNT_BYTES, -storage->release.bytes);
   free(storage);
 }
 
@@ -40,8 +39,8 @@ xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (
   storage->owner = owner;
   storage->object = object;
   storage->destroy = destroy;
-  atomic_fetch_add(&live, 1);
-  atomic_fetch_add(&live_bytes, bytes);
+  xchg__count_add(XCHG_COUNT_STORAGES, 1);
+  xchg__count_add(XCHG_COUNT_BYTES, bytes);
   return storage;
 }
 
@@ -74,7 +73,11 @@ void xchg__storage_retain(xchg_storage *storage) {
 }
 
 void xchg__storage_release(xchg_storage *storage) {
-  if (storage == NULL || atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) > 1)
+  if (storage == NULL)
+    return;
+  /* Nobody can share what only this caller holds: no need to lock the bus for the last reference. */
+  if (atomic_load_explicit(&storage->references, memory_order_acquire) > 1 &&
+      atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) > 1)
     return;
   if (storage->deferred)
     xchg__release_push(&storage->release);
@@ -85,12 +88,4 @@ void xchg__storage_release(xchg_storage *storage) {
 void xchg__storage_abandon(xchg_storage *storage) {
   if (storage != NULL)
     storage_free(storage);
-}
-
-int64_t xchg__storage_count(void) {
-  return atomic_load(&live);
-}
-
-int64_t xchg__storage_bytes(void) {
-  return atomic_load(&live_bytes);
 }

@@ -33,7 +33,4 @@ void xchg__storage_release(xchg_storage *storage);
 /* Frees a storage that never took its owner over, without calling `destroy`. */
 void xchg__storage_abandon(xchg_storage *storage);
 
-int64_t xchg__storage_count(void);
-int64_t xchg__storage_bytes(void);
-
 #endif

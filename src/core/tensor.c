@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/counter.h"
 #include "core/dtype.h"
 #include "core/layout.h"
 
@@ -329,8 +330,8 @@ void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor) {
 void xchg_stats(const xchg_arena *arena, xchg_statistics *out) {
   const xchg_slots *slots = (const xchg_slots *)arena;
   out->tensors = slots->live;
-  out->storages = xchg__storage_count();
-  out->external_bytes = xchg__storage_bytes();
-  out->pending = xchg__release_pending();
-  out->objects = xchg__objects_live();
+  out->storages = xchg__count_sum(XCHG_COUNT_STORAGES);
+  out->external_bytes = xchg__count_sum(XCHG_COUNT_BYTES);
+  out->pending = xchg__count_sum(XCHG_COUNT_PENDING);
+  out->objects = xchg__count_sum(XCHG_COUNT_OBJECTS);
 }
