@@ -5,6 +5,8 @@
 #ifndef XCHG_CORE_COUNTER_H
 #define XCHG_CORE_COUNTER_H
 
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum {
@@ -16,8 +18,27 @@ typedef enum {
   XCHG_COUNTS
 } xchg__count;
 
+/* One thread's counts, written by that thread only; NULL until it counts for the first time. */
+typedef struct {
+  _Atomic int64_t counts[XCHG_COUNTS];
+} xchg__counts;
+
+/* The library is never unloaded and this is one pointer: worth a slot in the static block. */
+extern _Thread_local xchg__counts *xchg__counts_mine __attribute__((tls_model("initial-exec")));
+
+void xchg__count_first(xchg__count which, int64_t delta);
+
 /* Any thread, cannot fail. */
-void xchg__count_add(xchg__count which, int64_t delta);
+static inline void xchg__count_add(xchg__count which, int64_t delta) {
+  xchg__counts *mine = xchg__counts_mine;
+  if (mine == NULL)
+    xchg__count_first(which, delta);
+  else
+    atomic_store_explicit(&mine->counts[which],
+                          atomic_load_explicit(&mine->counts[which], memory_order_relaxed) + delta,
+                          memory_order_relaxed);
+}
+
 int64_t xchg__count_sum(xchg__count which);
 
 #endif

@@ -74,7 +74,7 @@ static int check_memory(xchg__checked *out, const DLTensor *tensor, const xchg_d
       (uintptr_t)(-(low / 8)) > first || first + (uintptr_t)(high / 8) < first)
     return xchg__error_set(err, XCHG_E_DESCRIPTOR, "dlpack: shape and strides reach past the end of memory");
   out->bytes = span / 8;
-  if (!is_handle(d->device_type) && first % dtype->align != 0)
+  if (!is_handle(d->device_type) && (first & (uintptr_t)(dtype->align - 1)) != 0)
     return xchg__error_set(err, XCHG_E_DESCRIPTOR,
                            "dlpack: the first element is at address 0x%llx, which is not a multiple of %d as %s needs; "
                            "copy the array first (NumPy: x.copy())",

@@ -18,8 +18,8 @@ static int is_readonly_elsewhere(xchg__family family, PyObject *object) {
   int answer;
   if (family == XCHG_FAMILY_JAX || family == XCHG_FAMILY_TENSORFLOW)
     return 1; /* immutable also where the buffer protocol has no code for the dtype */
-  if (family == XCHG_FAMILY_NUMPY || !xchg__py.PyObject_CheckBuffer(object))
-    return 0; /* NumPy never puts read-only memory into a legacy capsule */
+  if (!xchg__py.PyObject_CheckBuffer(object))
+    return 0;
   view = xchg__py.PyMemoryView_FromObject(object);
   readonly = view != NULL ? xchg__py.PyObject_GetAttrString(view, "readonly") : NULL;
   answer = readonly == xchg__py._Py_TrueStruct;
@@ -37,8 +37,10 @@ static int adopt_capsule(xchg_slots *slots, xchg_tensor *out, PyObject *capsule,
   xchg__checked checked;
   xchg_storage *storage;
   int code;
-  /* Asked first: it may run Python code, and none may run between the checks and the commit. */
-  int readonly = object != NULL && xchg__capsule_is_legacy(capsule) && is_readonly_elsewhere(family, object);
+  /* Asked first: it may run Python code, and none may run between the checks and the commit. NumPy never puts
+   * read-only memory into a legacy capsule. */
+  int readonly = object != NULL && family != XCHG_FAMILY_NUMPY && xchg__capsule_is_legacy(capsule) &&
+                 is_readonly_elsewhere(family, object);
   if ((code = xchg__capsule_open(&opened, capsule, WHERE, err)) != 0 ||
       (code = xchg__descriptor_check(&checked, opened.tensor, opened.flags, err)) != 0)
     return code;
@@ -254,7 +256,7 @@ static PyObject *ask_capsule(const xchg__producer *producer, PyObject *object, x
   if (capsule == NULL)
     xchg__refusal_set(err, WHERE, producer->family, object);
   else if (producer->takes_max_version)
-    xchg__producer_of(object)->takes_max_version = 0; /* another time at once */
+    xchg__producer_of(producer->type)->takes_max_version = 0; /* another time at once */
   return capsule;
 }
 
@@ -281,14 +283,16 @@ static int from_method(xchg_slots *slots, xchg_tensor *out, const xchg__producer
 
 int xchg__from_dlpack(xchg_slots *slots, xchg_tensor *out, PyObject *object, xchg_error *err) {
   xchg__producer producer;
+  PyObject *type;
   int code;
   if (xchg__producer_prepare() != 0) {
     xchg__py.PyErr_Clear();
     return xchg__error_set(err, XCHG_E_MEMORY, WHERE ": Python has no memory");
   }
-  if (xchg__py_type(object) == xchg__py.PyCapsule_Type)
+  type = xchg__py_type(object);
+  if (type == xchg__py.PyCapsule_Type)
     return adopt_capsule(slots, out, object, NULL, XCHG_FAMILY_OTHER, err);
-  producer = *xchg__producer_of(object);
+  producer = *xchg__producer_of(type);
   if ((code = xchg__refusal_check(producer.family, object, err)) != 0)
     return code;
   if (producer.api != NULL) {

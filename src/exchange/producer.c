@@ -137,8 +137,7 @@ static void learn(xchg__producer *entry, PyObject *type) {
   xchg__py.Py_DecRef(old);
 }
 
-xchg__producer *xchg__producer_of(PyObject *object) {
-  PyObject *type = xchg__py_type(object);
+xchg__producer *xchg__producer_of(PyObject *type) {
   xchg__producer *entry = &cache[((uintptr_t)type >> 4) & (CACHE_SIZE - 1)];
   uint32_t tag = xchg__type_tag(type);
   if (tag != 0 && entry->type == type && entry->tag == tag)

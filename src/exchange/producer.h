@@ -35,9 +35,9 @@ extern xchg__producer_names xchg__names;
 /* Makes the names. GIL held. 0, or -1 with an exception set. */
 int xchg__producer_prepare(void);
 
-/* What is known of the object's type, learned if need be. Borrowed, and only until Python code runs again:
+/* What is known of a type, learned if need be. Borrowed, and only until Python code runs again:
  * copy what is needed. GIL held; leaves no exception. */
-xchg__producer *xchg__producer_of(PyObject *object);
+xchg__producer *xchg__producer_of(PyObject *type);
 
 /* Number of types learned so far, for specs and benchmarks. */
 int64_t xchg__producer_misses(void);
