@@ -4,6 +4,7 @@
 #include "python/convert.h"
 #include "python/door.h"
 #include "python/exception.h"
+#include "python/member.h"
 #include "python/object.h"
 #include "python/table.h"
 
@@ -37,7 +38,10 @@ static int construct_tuple(lua_State *L) {
   return boxed(L, xchg__py.PySequence_Tuple(elements(L)));
 }
 
+/* The one name that has two meanings: the type, and the counterpart of python.get. */
 static int construct_set(lua_State *L) {
+  if (lua_gettop(L) > 1)
+    return xchg__member_set(L);
   return boxed(L, xchg__py.PySet_New(elements(L)));
 }
 
@@ -76,8 +80,7 @@ static int construct_bytes(lua_State *L) {
     return xchg__raisef(L, XCHG_E_TYPE,
                         "python: py.bytes takes a string, a sequence of bytes or a bytes-like object, got a %s",
                         luaL_typename(L, 1));
-  default:
-    return boxed(L, call_type(xchg__py.PyBytes_Type, elements(L)));
+  default: return boxed(L, call_type(xchg__py.PyBytes_Type, elements(L)));
   }
 }
 
@@ -123,10 +126,11 @@ static int construct_tonumber(lua_State *L) {
 
 void xchg__construct_open(lua_State *L, int cache) {
   static const luaL_Reg bodies[] = {
-      {"list", construct_list}, {"tuple", construct_tuple}, {"dict", construct_dict},
-      {"set", construct_set},   {"bytes", construct_bytes}, {"str", construct_str},
-      {"int", construct_int},   {"float", construct_float}, {"tonumber", construct_tonumber},
-      {NULL, NULL},
+      {"list", construct_list},         {"tuple", construct_tuple},
+      {"dict", construct_dict},         {"set", construct_set},
+      {"bytes", construct_bytes},       {"str", construct_str},
+      {"int", construct_int},           {"float", construct_float},
+      {"tonumber", construct_tonumber}, {NULL, NULL},
   };
   xchg__door_register(L, bodies, cache);
 }

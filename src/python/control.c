@@ -104,8 +104,9 @@ static int control_locked(lua_State *L) {
   if (lua_type(L, 1) != LUA_TFUNCTION)
     lua_pop(L, 1);
   if (xchg__no_reentry())
-    return xchg__raisef(L, XCHG_E_REENTRY, "python.locked: Python cannot be entered from inside a call that must not "
-                                           "re-enter Lua");
+    return xchg__raisef(L, XCHG_E_REENTRY,
+                        "python.locked: Python cannot be entered from inside a call that must not "
+                        "re-enter Lua");
   if (xchg__gil_lock(&err) < 0)
     return xchg__raise(L, &err);
   status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
@@ -121,7 +122,7 @@ static int control_shutdown(lua_State *L) {
 
 void xchg__control_open(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"configure", control_configure}, {"info", control_info},         {"locked", control_locked},
+      {"configure", control_configure}, {"info", control_info}, {"locked", control_locked},
       {"shutdown", control_shutdown},   {NULL, NULL},
   };
   luaL_register(L, NULL, functions);

@@ -114,11 +114,11 @@ static PyObject *cdata_convert(lua_State *L, int index, const xchg__spot *spot) 
       return made(L, tensor_convert(L, payload));
     xchg__convert_refuse(L, XCHG_E_TYPE, spot, "this build cannot hand tensors to Python");
     break;
-  case XCHG_CDATA_OTHER:
-    break;
+  case XCHG_CDATA_OTHER: break;
   }
-  xchg__convert_refuse(L, XCHG_E_TYPE, spot,
-                       "of cdata only int64_t, uint64_t and tensors go to Python; use tonumber, ffi.string or a tensor");
+  xchg__convert_refuse(
+      L, XCHG_E_TYPE, spot,
+      "of cdata only int64_t, uint64_t and tensors go to Python; use tonumber, ffi.string or a tensor");
   return NULL;
 }
 
@@ -126,33 +126,23 @@ static PyObject *cdata_convert(lua_State *L, int index, const xchg__spot *spot) 
 static PyObject *scalar_convert(lua_State *L, int index, const xchg__spot *spot) {
   PyObject *object;
   switch (lua_type(L, index)) {
-  case LUA_TNUMBER:
-    return number_convert(L, lua_tonumber(L, index));
-  case LUA_TSTRING:
-    return string_convert(L, index, spot);
+  case LUA_TNUMBER: return number_convert(L, lua_tonumber(L, index));
+  case LUA_TSTRING: return string_convert(L, index, spot);
   case LUA_TUSERDATA:
     object = xchg__object_get(L, index);
     if (object != NULL)
       return reference(object);
     xchg__convert_refuse(L, XCHG_E_TYPE, spot,
-                         xchg__object_slot(L, index) != NULL ? "the iterator has ended" :
-                                                               "a userdata that is no Python object");
+                         xchg__object_slot(L, index) != NULL ? "the iterator has ended"
+                                                             : "a userdata that is no Python object");
     break;
   case LUA_TNIL:
-  case LUA_TNONE:
-    return reference(xchg__py._Py_NoneStruct);
-  case LUA_TBOOLEAN:
-    return reference(lua_toboolean(L, index) ? xchg__py._Py_TrueStruct : xchg__py._Py_FalseStruct);
-  case XCHG_LUA_TCDATA:
-    return cdata_convert(L, index, spot);
-  case LUA_TFUNCTION:
-    xchg__convert_refuse(L, XCHG_E_TYPE, spot, "a Lua function cannot be handed to Python");
-    break;
-  case LUA_TTHREAD:
-    xchg__convert_refuse(L, XCHG_E_TYPE, spot, "a coroutine cannot be handed to Python");
-    break;
-  default:
-    xchg__convert_refuse(L, XCHG_E_TYPE, spot, "a light userdata cannot be handed to Python");
+  case LUA_TNONE: return reference(xchg__py._Py_NoneStruct);
+  case LUA_TBOOLEAN: return reference(lua_toboolean(L, index) ? xchg__py._Py_TrueStruct : xchg__py._Py_FalseStruct);
+  case XCHG_LUA_TCDATA: return cdata_convert(L, index, spot);
+  case LUA_TFUNCTION: xchg__convert_refuse(L, XCHG_E_TYPE, spot, "a Lua function cannot be handed to Python"); break;
+  case LUA_TTHREAD: xchg__convert_refuse(L, XCHG_E_TYPE, spot, "a coroutine cannot be handed to Python"); break;
+  default: xchg__convert_refuse(L, XCHG_E_TYPE, spot, "a light userdata cannot be handed to Python");
   }
   return NULL;
 }

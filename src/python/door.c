@@ -70,7 +70,8 @@ static int door_run(lua_State *L) {
   int status;
   err.code = 0;
   if (xchg__no_reentry())
-    return xchg__raisef(L, XCHG_E_REENTRY, "python: Python cannot be entered from inside a call that must not re-enter Lua");
+    return xchg__raisef(L, XCHG_E_REENTRY,
+                        "python: Python cannot be entered from inside a call that must not re-enter Lua");
   if (xchg__gil_enter(&gil, &err) < 0)
     return xchg__raise(L, &err);
   door.references = door.few;

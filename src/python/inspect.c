@@ -76,9 +76,14 @@ static int inspect_isinstance(lua_State *L) {
 
 void xchg__inspect_open(lua_State *L, int cache) {
   static const luaL_Reg bodies[] = {
-      {"len", inspect_len}, {"type", inspect_type}, {"repr", inspect_repr},
-      {"id", inspect_id},   {"is", inspect_is},     {"eq", inspect_eq},
-      {"isinstance", inspect_isinstance},           {NULL, NULL},
+      {"len", inspect_len},
+      {"type", inspect_type},
+      {"repr", inspect_repr},
+      {"id", inspect_id},
+      {"is", inspect_is},
+      {"eq", inspect_eq},
+      {"isinstance", inspect_isinstance},
+      {NULL, NULL},
   };
   xchg__door_register(L, bodies, cache);
 }

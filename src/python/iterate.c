@@ -8,10 +8,10 @@
 #include "python/object.h"
 
 enum {
-  DEPTH_LIMIT = 200, /* of containers in containers */
+  DEPTH_LIMIT = 200,       /* of containers in containers */
   PRESIZE_LIMIT = 1 << 20, /* what a container says of its length is believed up to here */
-  UNPACK_LIMIT = 7000, /* Lua's stack ends at 8000 values for one C function */
-  VALUES = -0x78636804, /* registry keys, see object.c: metatables of the two kinds of iterators */
+  UNPACK_LIMIT = 7000,     /* Lua's stack ends at 8000 values for one C function */
+  VALUES = -0x78636804,    /* registry keys, see object.c: metatables of the two kinds of iterators */
   PAIRS = -0x78636805
 };
 
@@ -211,7 +211,8 @@ static void mapping_fill(lua_State *L, PyObject *object, int memo, int depth, in
 static void copy_push(lua_State *L, PyObject *object, int memo, int depth, int level) {
   container_kind kind = container_look(object);
   if (level >= DEPTH_LIMIT)
-    xchg__raisef(L, XCHG_E_RANGE, "python: containers are nested more than %d deep; give py.totable a depth", DEPTH_LIMIT);
+    xchg__raisef(L, XCHG_E_RANGE, "python: containers are nested more than %d deep; give py.totable a depth",
+                 DEPTH_LIMIT);
   luaL_checkstack(L, 10, "nested containers");
   if (kind == MAPPING)
     lua_createtable(L, 0, presize(object));
@@ -282,8 +283,8 @@ static void metatable_make(lua_State *L, int key, lua_CFunction next, int cache)
 
 void xchg__iterate_open(lua_State *L, int cache) {
   static const luaL_Reg bodies[] = {
-      {"iter", iterate_iter},       {"items", iterate_items}, {"totable", iterate_totable},
-      {"unpack", iterate_unpack}, {NULL, NULL},
+      {"iter", iterate_iter}, {"items", iterate_items}, {"totable", iterate_totable}, {"unpack", iterate_unpack},
+      {NULL, NULL},
   };
   metatable_make(L, VALUES, iterator_next, cache);
   metatable_make(L, PAIRS, iterator_next_pair, cache);

@@ -15,8 +15,7 @@ static PyObject *key_get(lua_State *L, int index, int *is_name) {
   *is_name = type == LUA_TSTRING;
   if (*is_name)
     return xchg__door_own(L, xchg__name_get(L, lua_upvalueindex(1), index));
-  if (type != LUA_TNUMBER &&
-      (type != XCHG_LUA_TCDATA || xchg__cdata_look(L, index, &payload) == XCHG_CDATA_OTHER))
+  if (type != LUA_TNUMBER && (type != XCHG_LUA_TCDATA || xchg__cdata_look(L, index, &payload) == XCHG_CDATA_OTHER))
     xchg__raisef(L, XCHG_E_TYPE,
                  "python: o[key] takes an attribute's name or an item's number, got a %s; use py.get(o, key)",
                  luaL_typename(L, index));
@@ -45,8 +44,7 @@ int xchg__member_newindex(lua_State *L) {
 
 /* Answers argument 3 where it was given and the pending exception is one of the two; else raises. */
 static int default_or_raise(lua_State *L, PyObject *expected, PyObject *or_expected) {
-  if (lua_gettop(L) < 3 ||
-      !(xchg__py.PyErr_ExceptionMatches(expected) || xchg__py.PyErr_ExceptionMatches(or_expected)))
+  if (lua_gettop(L) < 3 || !(xchg__py.PyErr_ExceptionMatches(expected) || xchg__py.PyErr_ExceptionMatches(or_expected)))
     return xchg__exception_raise(L);
   xchg__py.PyErr_Clear();
   lua_settop(L, 3);
@@ -87,7 +85,7 @@ static int member_get(lua_State *L) {
   return 1;
 }
 
-static int member_set(lua_State *L) {
+int xchg__member_set(lua_State *L) {
   PyObject *object, *key;
   xchg__door_arguments(L, 3, "py.set(o, key, value)");
   object = xchg__convert_own(L, 1, 1);
@@ -116,8 +114,7 @@ static int member_has(lua_State *L) {
 
 void xchg__member_open(lua_State *L, int cache) {
   static const luaL_Reg bodies[] = {
-      {"getattr", member_getattr}, {"get", member_get}, {"set", member_set},
-      {"del", member_del},         {"has", member_has}, {NULL, NULL},
+      {"getattr", member_getattr}, {"get", member_get}, {"del", member_del}, {"has", member_has}, {NULL, NULL},
   };
   xchg__door_register(L, bodies, cache);
 }

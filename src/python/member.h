@@ -8,7 +8,10 @@
 int xchg__member_index(lua_State *L);
 int xchg__member_newindex(lua_State *L);
 
-/* Adds python.getattr, get, set, del, has to the table on the stack top. */
+/* python.set(o, key, value): o[key] = value. */
+int xchg__member_set(lua_State *L);
+
+/* Adds python.getattr, get, del, has to the table on the stack top. */
 void xchg__member_open(lua_State *L, int cache);
 
 #endif

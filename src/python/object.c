@@ -8,10 +8,7 @@
 #include "lua/raise.h"
 
 /* Registry keys. Negative numbers are never given by luaL_ref, and found faster than strings. */
-enum {
-  METATABLE = -0x78636801,
-  NONE = -0x78636802
-};
+enum { METATABLE = -0x78636801, NONE = -0x78636802 };
 
 /* What a box holds, apart from it: it outlives the box in the release queue. */
 typedef struct {

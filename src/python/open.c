@@ -15,7 +15,10 @@
 
 void xchg__python_open(lua_State *L) {
   static const luaL_Reg members[] = {
-      {"__index", xchg__member_index}, {"__newindex", xchg__member_newindex}, {"__call", xchg__call_object}, {NULL, NULL},
+      {"__index", xchg__member_index},
+      {"__newindex", xchg__member_newindex},
+      {"__call", xchg__call_object},
+      {NULL, NULL},
   };
   static const luaL_Reg calls[] = {{"call", xchg__call_plain}, {NULL, NULL}};
   int cache;

@@ -52,8 +52,8 @@ static int operator_unm(lua_State *L) {
 }
 
 static int compare(lua_State *L, int operation) {
-  PyObject *result = xchg__door_own(
-      L, xchg__py.PyObject_RichCompare(xchg__object_self(L, 1), xchg__object_self(L, 2), operation));
+  PyObject *result =
+      xchg__door_own(L, xchg__py.PyObject_RichCompare(xchg__object_self(L, 1), xchg__object_self(L, 2), operation));
   int answer = result != NULL ? xchg__py.PyObject_IsTrue(result) : -1;
   if (answer < 0)
     return xchg__exception_raise(L);
@@ -117,10 +117,19 @@ static int operator_eq(lua_State *L) {
 
 void xchg__operator_open(lua_State *L, int cache) {
   static const luaL_Reg bodies[] = {
-      {"__add", operator_add},       {"__sub", operator_sub}, {"__mul", operator_mul}, {"__div", operator_div},
-      {"__mod", operator_mod},       {"__pow", operator_pow}, {"__unm", operator_unm}, {"__lt", operator_lt},
-      {"__le", operator_le},         {"__len", operator_len}, {"__concat", operator_concat},
-      {"__tostring", operator_tostring}, {NULL, NULL},
+      {"__add", operator_add},
+      {"__sub", operator_sub},
+      {"__mul", operator_mul},
+      {"__div", operator_div},
+      {"__mod", operator_mod},
+      {"__pow", operator_pow},
+      {"__unm", operator_unm},
+      {"__lt", operator_lt},
+      {"__le", operator_le},
+      {"__len", operator_len},
+      {"__concat", operator_concat},
+      {"__tostring", operator_tostring},
+      {NULL, NULL},
   };
   xchg__door_register(L, bodies, cache);
   lua_pushcfunction(L, operator_eq);

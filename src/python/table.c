@@ -7,7 +7,7 @@
 #include "python/exception.h"
 
 enum {
-  DEPTH_LIMIT = 200, /* of tables in tables */
+  DEPTH_LIMIT = 200,     /* of tables in tables */
   KEYWORDS = -0x78636803 /* registry key, see object.c */
 };
 
@@ -36,7 +36,7 @@ static xchg__table_kind table_kind(lua_State *L, int index, const xchg__spot *sp
       strings++;
     } else if (lua_type(L, -1) == LUA_TNUMBER) {
       double key = lua_tonumber(L, -1);
-      if (key >= 1 && key <= (double)length && key == (double)(size_t)key)
+      if (key >= 1 && key <= 9007199254740992.0 && key == (double)(int64_t)key)
         elements++;
       else
         others++;
@@ -51,7 +51,7 @@ static xchg__table_kind table_kind(lua_State *L, int index, const xchg__spot *sp
   if (elements == 0 && others == 0)
     return XCHG_TABLE_DICT;
   if (strings == 0 && others == 0)
-    xchg__convert_refuse(L, XCHG_E_TYPE, spot, "the list has holes; put py.None where None is meant");
+    xchg__convert_refuse(L, XCHG_E_TYPE, spot, "the list has holes; put py.None into them, or use py.dict(t)");
   xchg__convert_refuse(L, XCHG_E_TYPE, spot,
                        "the table is neither a sequence nor has it only string keys; use py.list(t) or py.dict(t)");
   return XCHG_TABLE_LIST;
@@ -75,8 +75,8 @@ static PyObject *memo_get(lua_State *L, int index, const xchg__conversion *conve
   lua_pushvalue(L, index);
   lua_rawget(L, conversion->memo);
   if (!lua_isnil(L, -1))
-    object = made(L, xchg__py.PySequence_GetItem(*xchg__door_references(conversion->keep),
-                                                 (Py_ssize_t)lua_tonumber(L, -1)));
+    object =
+        made(L, xchg__py.PySequence_GetItem(*xchg__door_references(conversion->keep), (Py_ssize_t)lua_tonumber(L, -1)));
   lua_pop(L, 1);
   return object;
 }
