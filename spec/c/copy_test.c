@@ -6,11 +6,7 @@
 #include "head.h"
 #include "oracle.h"
 
-enum {
-  MAX_NDIM = 5,
-  MAX_EXTENT = 6,
-  BYTES = 1 << 20
-};
+enum { MAX_NDIM = 5, MAX_EXTENT = 6, BYTES = 1 << 20 };
 
 /* A strided tensor somewhere in a buffer. */
 typedef struct strided {
@@ -85,17 +81,37 @@ static int64_t element_of(const strided *s, const strided *like, int64_t index) 
 
 /* Bit patterns where casts go wrong: borders, halves, NaNs, infinities, and anything. */
 static void any_element(int32_t dtype, void *at) {
-  static const double borders[] = {0,          -0.0,        0.5,         -0.5,       0.99,        1.5,        2.5,
-                                   -1,         127,         127.9,       128,        -128,        -128.9,     -129,
-                                   255,        255.5,       256,         32767,      32768,       -32768,     -32769,
-                                   65504,      65519.99,    65520,       65535,      65536,       2147483647, 2147483648.0,
-                                   -2147483649.0, 4294967295.0, 4294967296.0, 0x1p53, 0x1p63,     -0x1p63,    0x1p64,
-                                   0x1.fffffep63, 1e19,     -1e19,       1e30,       3.4e38,      3.41e38,    1e300,
-                                   6e-8,       2.9e-8,      1e-40,       1e-45,      1e-300,      INFINITY,   -INFINITY};
-  static const int64_t whole[] = {0,       1,           -1,        127,           128,           255,
-                                  256,     65535,       65519,     65520,         2147483647,    4294967295,
-                                  16777217, 16777219,   2049,      2051,          257,           259,
-                                  INT64_MAX, INT64_MIN, (1LL << 53) + 1, (1LL << 62) + (1LL << 54) + 1, -(1LL << 40) - 1};
+  static const double borders[] = {
+      0,        -0.0,    0.5,        -0.5,          0.99,          1.5,          2.5,          -1,
+      127,      127.9,   128,        -128,          -128.9,        -129,         255,          255.5,
+      256,      32767,   32768,      -32768,        -32769,        65504,        65519.99,     65520,
+      65535,    65536,   2147483647, 2147483648.0,  -2147483649.0, 4294967295.0, 4294967296.0, 0x1p53,
+      0x1p63,   -0x1p63, 0x1p64,     0x1.fffffep63, 1e19,          -1e19,        1e30,         3.4e38,
+      3.41e38,  1e300,   6e-8,       2.9e-8,        1e-40,         1e-45,        1e-300,       INFINITY,
+      -INFINITY};
+  static const int64_t whole[] = {0,
+                                  1,
+                                  -1,
+                                  127,
+                                  128,
+                                  255,
+                                  256,
+                                  65535,
+                                  65519,
+                                  65520,
+                                  2147483647,
+                                  4294967295,
+                                  16777217,
+                                  16777219,
+                                  2049,
+                                  2051,
+                                  257,
+                                  259,
+                                  INT64_MAX,
+                                  INT64_MIN,
+                                  (1LL << 53) + 1,
+                                  (1LL << 62) + (1LL << 54) + 1,
+                                  -(1LL << 40) - 1};
   int64_t choice = test_below(4);
   uint64_t random[2] = {test_random(), test_random()};
   oracle_value value = {0, 0, 0, 0};
@@ -107,7 +123,8 @@ static void any_element(int32_t dtype, void *at) {
     value.whole = 1;
     value.low = choice == 1 ? (uint64_t)whole[test_below(sizeof whole / sizeof *whole)] : random[0] >> random[1] % 64;
   } else {
-    value.real = choice == 1 ? borders[test_below(sizeof borders / sizeof *borders)] : (double)(int64_t)random[0] / 0x1p40;
+    value.real =
+        choice == 1 ? borders[test_below(sizeof borders / sizeof *borders)] : (double)(int64_t)random[0] / 0x1p40;
     value.imaginary = random[1] % 2 ? borders[test_below(sizeof borders / sizeof *borders)] : 0;
   }
   oracle_write(dtype, at, value);
@@ -246,9 +263,10 @@ static void compares_any_layout(void) {
       char *at = buffer_b + element_of(&b, &b, test_below(count)) * size;
       oracle_value one = {1, 0, 1, 1}, two = {2, 0, 1, 2};
       int was_one = oracle_read(a.dtype, at).real == 1;
-      oracle_write(a.dtype, at, a.dtype == XCHG_DTYPE_BOOL ? (was_one ? (oracle_value){0, 0, 1, 0} : one)
-                                : was_one                  ? two
-                                                           : one);
+      oracle_write(a.dtype, at,
+                   a.dtype == XCHG_DTYPE_BOOL ? (was_one ? (oracle_value){0, 0, 1, 0} : one)
+                   : was_one                  ? two
+                                              : one);
       CHECK_EQUAL(xchg_tensor_equal(&x, &y, NULL), 0);
     }
   }

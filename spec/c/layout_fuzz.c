@@ -39,7 +39,8 @@ static int64_t take_byte(input *in) {
 
 /* Mostly small numbers of either sign, sometimes any 64 bits. */
 static int64_t take_number(input *in) {
-  static const int64_t extremes[] = {INT64_MIN, INT64_MAX, INT64_MIN + 1, INT64_MAX - 1, 1LL << 62, -(1LL << 32), 1LL << 31};
+  static const int64_t extremes[] = {INT64_MIN, INT64_MAX,    INT64_MIN + 1, INT64_MAX - 1,
+                                     1LL << 62, -(1LL << 32), 1LL << 31};
   int64_t byte = take_byte(in);
   if (byte < 240)
     return byte % 16 - 7;
@@ -306,8 +307,8 @@ static void fuzz_views(input *in) {
   for (int64_t i = 0; i < m.count; i++)
     m.elements[i] = i;
   for (int step = 0; step < 12 && in->left > 0; step++) {
-    static int (*const views[])(input *, model *, xchg_layout *, xchg_error *) = {
-        fuzz_select, fuzz_narrow, fuzz_transpose, fuzz_reshape, fuzz_expand};
+    static int (*const views[])(input *, model *, xchg_layout *,
+                                xchg_error *) = {fuzz_select, fuzz_narrow, fuzz_transpose, fuzz_reshape, fuzz_expand};
     xchg_error error = {0};
     int64_t low, high;
     int rc = views[take_byte(in) % 5](in, &m, &layout, &error);

@@ -21,11 +21,11 @@ static int fails(void) {
 }
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
+#  if __has_feature(address_sanitizer)
+#    define SANITIZED 1
+#  endif
 #elif defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
+#  define SANITIZED 1
 #endif
 
 #ifdef SANITIZED
@@ -42,11 +42,11 @@ static void *next(const char *name) {
   return function;
 }
 /* ISO C has no conversion from a data pointer to a function's. */
-#define NEXT(name, result, ...)                                                                                        \
-  union {                                                                                                              \
-    void *data;                                                                                                        \
-    result (*function)(__VA_ARGS__);                                                                                   \
-  } real = {next(name)}
+#  define NEXT(name, result, ...)                                                                                      \
+    union {                                                                                                            \
+      void *data;                                                                                                      \
+      result (*function)(__VA_ARGS__);                                                                                 \
+    } real = {next(name)}
 #endif
 
 void *malloc(size_t size) {

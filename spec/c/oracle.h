@@ -57,14 +57,14 @@ static inline uint16_t oracle_pack(long double value, int fraction_bits, int bia
 }
 
 #define ORACLE_READ_INT(NAME, TYPE)                                                                                    \
-  case XCHG_DTYPE_##NAME: {                                                                                            \
-    TYPE raw;                                                                                                          \
-    memcpy(&raw, at, sizeof raw);                                                                                      \
-    out.real = raw;                                                                                                    \
-    out.whole = 1;                                                                                                     \
-    out.low = (uint64_t)raw;                                                                                           \
-    break;                                                                                                             \
-  }
+case XCHG_DTYPE_##NAME: {                                                                                              \
+  TYPE raw;                                                                                                            \
+  memcpy(&raw, at, sizeof raw);                                                                                        \
+  out.real = raw;                                                                                                      \
+  out.whole = 1;                                                                                                       \
+  out.low = (uint64_t)raw;                                                                                             \
+  break;                                                                                                               \
+}
 
 static inline oracle_value oracle_read(int32_t dtype, const void *at) {
   oracle_value out = {0, 0, 0, 0};
@@ -111,20 +111,17 @@ static inline oracle_value oracle_read(int32_t dtype, const void *at) {
 }
 
 #define ORACLE_WRITE_INT(NAME, TYPE, LOWEST, HIGHEST)                                                                  \
-  case XCHG_DTYPE_##NAME: {                                                                                            \
-    TYPE raw;                                                                                                          \
-    if (value.whole) {                                                                                                 \
-      memcpy(&raw, &value.low, sizeof raw); /* little-endian: the low bytes */                                         \
-    } else {                                                                                                           \
-      long double whole = truncl(value.real);                                                                          \
-      raw = value.real != value.real ? 0                                                                               \
-            : whole <= (LOWEST)      ? (LOWEST)                                                                        \
-            : whole >= (HIGHEST)     ? (HIGHEST)                                                                       \
-                                     : (TYPE)whole;                                                                    \
-    }                                                                                                                  \
-    memcpy(at, &raw, sizeof raw);                                                                                      \
-    break;                                                                                                             \
-  }
+case XCHG_DTYPE_##NAME: {                                                                                              \
+  TYPE raw;                                                                                                            \
+  if (value.whole) {                                                                                                   \
+    memcpy(&raw, &value.low, sizeof raw); /* little-endian: the low bytes */                                           \
+  } else {                                                                                                             \
+    long double whole = truncl(value.real);                                                                            \
+    raw = value.real != value.real ? 0 : whole <= (LOWEST) ? (LOWEST) : whole >= (HIGHEST) ? (HIGHEST) : (TYPE)whole;  \
+  }                                                                                                                    \
+  memcpy(at, &raw, sizeof raw);                                                                                        \
+  break;                                                                                                               \
+}
 
 static inline void oracle_write(int32_t dtype, void *at, oracle_value value) {
   uint16_t half;
@@ -147,17 +144,10 @@ static inline void oracle_write(int32_t dtype, void *at, oracle_value value) {
     half = dtype == XCHG_DTYPE_FLOAT16 ? oracle_pack(value.real, 10, 15) : oracle_pack(value.real, 7, 127);
     memcpy(at, &half, sizeof half);
     break;
-  case XCHG_DTYPE_FLOAT32:
-    memcpy(at, single, sizeof *single);
-    break;
-  case XCHG_DTYPE_FLOAT64:
-    memcpy(at, wide, sizeof *wide);
-    break;
-  case XCHG_DTYPE_COMPLEX64:
-    memcpy(at, single, sizeof single);
-    break;
-  default:
-    memcpy(at, wide, sizeof wide);
+  case XCHG_DTYPE_FLOAT32: memcpy(at, single, sizeof *single); break;
+  case XCHG_DTYPE_FLOAT64: memcpy(at, wide, sizeof *wide); break;
+  case XCHG_DTYPE_COMPLEX64: memcpy(at, single, sizeof single); break;
+  default: memcpy(at, wide, sizeof wide);
   }
 }
 

@@ -8,10 +8,7 @@
 #include "core/counter.h"
 #include "core/storage.h"
 
-enum {
-  THREADS = 4,
-  EACH = 20000
-};
+enum { THREADS = 4, EACH = 20000 };
 
 static atomic_int ran;
 

@@ -87,7 +87,8 @@ static void rounds_any_double(const format *f) {
     uint64_t bits = test_random();
     if (i % 4 != 0) /* most near the format's own range */
       bits = (bits & 0x800fffffffffffff) |
-             (uint64_t)(1023 + test_below(2 * f->bias + 2 * f->fraction_bits + 8) - f->bias - f->fraction_bits - 4) << 52;
+             (uint64_t)(1023 + test_below(2 * f->bias + 2 * f->fraction_bits + 8) - f->bias - f->fraction_bits - 4)
+                 << 52;
     memcpy(&value, &bits, sizeof value);
     if (value == value)
       CHECK_EQUAL(f->from_double(value), nearest(f, value));

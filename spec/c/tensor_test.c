@@ -82,11 +82,11 @@ static void heads_know_what_can_be_read(void) {
     int32_t device, dtype;
     int host, rank, size;
   } rows[] = {
-      {kDLCPU, XCHG_DTYPE_FLOAT64, 1, 1, 4},          {kDLCUDA, XCHG_DTYPE_FLOAT64, 0, -1, 0},
-      {kDLCUDAHost, XCHG_DTYPE_FLOAT64, 1, 1, 4},     {kDLCUDAManaged, XCHG_DTYPE_FLOAT64, 1, 1, 4},
-      {kDLROCMHost, XCHG_DTYPE_FLOAT64, 1, 1, 4},     {kDLROCM, XCHG_DTYPE_FLOAT64, 0, -1, 0},
-      {kDLMetal, XCHG_DTYPE_INT8, 0, -1, 0},          {kDLCPU, XCHG_DTYPE_COMPLEX128, 1, 1, 4},
-      {kDLCPU, XCHG_DTYPE_COMPLEX32, 1, -1, 0},       {kDLCPU, XCHG_DTYPE_FLOAT4_E2M1FN, 1, -1, 0},
+      {kDLCPU, XCHG_DTYPE_FLOAT64, 1, 1, 4},      {kDLCUDA, XCHG_DTYPE_FLOAT64, 0, -1, 0},
+      {kDLCUDAHost, XCHG_DTYPE_FLOAT64, 1, 1, 4}, {kDLCUDAManaged, XCHG_DTYPE_FLOAT64, 1, 1, 4},
+      {kDLROCMHost, XCHG_DTYPE_FLOAT64, 1, 1, 4}, {kDLROCM, XCHG_DTYPE_FLOAT64, 0, -1, 0},
+      {kDLMetal, XCHG_DTYPE_INT8, 0, -1, 0},      {kDLCPU, XCHG_DTYPE_COMPLEX128, 1, 1, 4},
+      {kDLCPU, XCHG_DTYPE_COMPLEX32, 1, -1, 0},   {kDLCPU, XCHG_DTYPE_FLOAT4_E2M1FN, 1, -1, 0},
   };
   xchg_slots slots;
   int64_t four = 4;
@@ -117,12 +117,8 @@ static void heads_know_what_can_be_read(void) {
 static void strides_of_ones_are_compact(void) {
   int64_t shape[4] = {1, 3, 1, 2}, strides[4] = {-99, 100, INT64_MIN, 7};
   xchg_slots slots;
-  xchg_description description = {.data = &slots,
-                                  .dtype = XCHG_DTYPE_INT8,
-                                  .device_type = kDLCPU,
-                                  .ndim = 4,
-                                  .shape = shape,
-                                  .strides = strides};
+  xchg_description description = {
+      .data = &slots, .dtype = XCHG_DTYPE_INT8, .device_type = kDLCPU, .ndim = 4, .shape = shape, .strides = strides};
   xchg__slots_init(&slots);
   xchg_tensor t = foreign(&slots, &description, 0, 1);
   CHECK(t._strides[0] == 6 && t._strides[1] == 100 && t._strides[2] == 2 && t._strides[3] == 7);

@@ -38,8 +38,7 @@ void xchg__slots_notice(xchg_slots *slots) {
 void xchg__budget_adapt(int64_t before, double spent, double elapsed) {
   long long after = xchg__count_sum(XCHG_COUNT_BYTES);
   long long bytes = atomic_load(&limit);
-  if ((before - after < before / 4 || spent > LARGEST_SHARE * elapsed) &&
-      bytes / LARGEST_FACTOR < atomic_load(&base)) {
+  if ((before - after < before / 4 || spent > LARGEST_SHARE * elapsed) && bytes / LARGEST_FACTOR < atomic_load(&base)) {
     bytes = doubled(bytes);
     atomic_store(&limit, bytes);
   }

@@ -50,15 +50,21 @@ LOAD_COMPLEX(complex64, float)
 LOAD_COMPLEX(complex128, double)
 
 xchg_load xchg__cast_load(int32_t dtype) {
-  static const xchg_load loads[XCHG_DTYPE_LAST_READABLE + 1] = {
-      [XCHG_DTYPE_BOOL] = load_bool,           [XCHG_DTYPE_INT8] = load_int8,
-      [XCHG_DTYPE_INT16] = load_int16,         [XCHG_DTYPE_INT32] = load_int32,
-      [XCHG_DTYPE_INT64] = load_int64,         [XCHG_DTYPE_UINT8] = load_uint8,
-      [XCHG_DTYPE_UINT16] = load_uint16,       [XCHG_DTYPE_UINT32] = load_uint32,
-      [XCHG_DTYPE_UINT64] = load_uint64,       [XCHG_DTYPE_FLOAT16] = load_float16,
-      [XCHG_DTYPE_BFLOAT16] = load_bfloat16,   [XCHG_DTYPE_FLOAT32] = load_float32,
-      [XCHG_DTYPE_FLOAT64] = load_float64,     [XCHG_DTYPE_COMPLEX64] = load_complex64,
-      [XCHG_DTYPE_COMPLEX128] = load_complex128};
+  static const xchg_load loads[XCHG_DTYPE_LAST_READABLE + 1] = {[XCHG_DTYPE_BOOL] = load_bool,
+                                                                [XCHG_DTYPE_INT8] = load_int8,
+                                                                [XCHG_DTYPE_INT16] = load_int16,
+                                                                [XCHG_DTYPE_INT32] = load_int32,
+                                                                [XCHG_DTYPE_INT64] = load_int64,
+                                                                [XCHG_DTYPE_UINT8] = load_uint8,
+                                                                [XCHG_DTYPE_UINT16] = load_uint16,
+                                                                [XCHG_DTYPE_UINT32] = load_uint32,
+                                                                [XCHG_DTYPE_UINT64] = load_uint64,
+                                                                [XCHG_DTYPE_FLOAT16] = load_float16,
+                                                                [XCHG_DTYPE_BFLOAT16] = load_bfloat16,
+                                                                [XCHG_DTYPE_FLOAT32] = load_float32,
+                                                                [XCHG_DTYPE_FLOAT64] = load_float64,
+                                                                [XCHG_DTYPE_COMPLEX64] = load_complex64,
+                                                                [XCHG_DTYPE_COMPLEX128] = load_complex128};
   return loads[dtype];
 }
 
@@ -199,9 +205,7 @@ static number number_of(xchg_class class, const xchg_block *block, int64_t i) {
     out.whole = block->u[i] > INT64_MAX ? 2 : 1;
     out.integer = (int64_t)block->u[i];
     return out;
-  case XCHG_CLASS_REAL:
-    out.real = block->d[i];
-    break;
+  case XCHG_CLASS_REAL: out.real = block->d[i]; break;
   default:
     out.real = block->c[2 * i];
     out.imaginary = block->c[2 * i + 1];

@@ -107,10 +107,9 @@ static int dim_resolve(int32_t *out, const char *where, const xchg_layout *layou
                            where, dim);
   if (dim > layout->ndim || dim < -layout->ndim) {
     char text[SHAPE_TEXT];
-    return xchg__error_set(err, XCHG_E_RANGE,
-                           "%s: dimension %" PRId64 " is out of range for shape %s; valid are 1 to %d and -%d to -1",
-                           where, dim, xchg__layout_format(text, sizeof text, layout->ndim, layout->shape),
-                           layout->ndim, layout->ndim);
+    return xchg__error_set(
+        err, XCHG_E_RANGE, "%s: dimension %" PRId64 " is out of range for shape %s; valid are 1 to %d and -%d to -1",
+        where, dim, xchg__layout_format(text, sizeof text, layout->ndim, layout->shape), layout->ndim, layout->ndim);
   }
   *out = (int32_t)(dim > 0 ? dim - 1 : dim + layout->ndim);
   return 0;
@@ -246,8 +245,8 @@ static int reshape_resolve(int64_t *out, const xchg_layout *layout, int64_t nume
     out[d] = shape[d];
     if (shape[d] == -1) {
       if (inferred >= 0)
-        return xchg__error_set(err, XCHG_E_ARGUMENT, "reshape: %s has more than one -1; only one extent can be inferred",
-                               want);
+        return xchg__error_set(err, XCHG_E_ARGUMENT,
+                               "reshape: %s has more than one -1; only one extent can be inferred", want);
       inferred = d;
       out[d] = 1;
     } else if (shape[d] < 0) {
@@ -284,7 +283,8 @@ int32_t xchg_layout_reshape(xchg_layout *layout, int32_t ndim, const int64_t *sh
     return rc;
   int64_t numel = xchg__layout_numel(layout->ndim, layout->shape);
   if (numel < 0)
-    return xchg__error_set(err, XCHG_E_RANGE, "reshape: the tensor has more elements than can be counted; narrow it first");
+    return xchg__error_set(err, XCHG_E_RANGE,
+                           "reshape: the tensor has more elements than can be counted; narrow it first");
   rc = reshape_resolve(want, layout, numel, ndim, shape, err);
   if (rc != 0)
     return rc;

@@ -228,11 +228,8 @@ int xchg__tensor_new(xchg_slots *slots, xchg_tensor *out, const xchg_description
 
 int32_t xchg_tensor_empty(xchg_arena *arena, xchg_tensor *out, int32_t dtype, int32_t ndim, const int64_t *shape,
                           int32_t zero, xchg_error *err) {
-  xchg_description description = {.dtype = dtype,
-                                  .device_type = kDLCPU,
-                                  .ndim = ndim,
-                                  .protocol = XCHG_PROTOCOL_LUA,
-                                  .shape = shape};
+  xchg_description description = {
+      .dtype = dtype, .device_type = kDLCPU, .ndim = ndim, .protocol = XCHG_PROTOCOL_LUA, .shape = shape};
   if (xchg_dtype_info(dtype) == NULL)
     return xchg__error_set(err, XCHG_E_DTYPE, "empty: there is no dtype number %d; valid are 1 to %d", dtype,
                            XCHG_DTYPE_COUNT - 1);

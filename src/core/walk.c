@@ -86,8 +86,7 @@ static int dim_outer(const xchg_walk *walk, int32_t a, int32_t b) {
 static int dim_merges(const xchg_walk *walk, int32_t outer, int32_t inner) {
   for (int side = 0; side < 2; side++) {
     int64_t way;
-    if (__builtin_mul_overflow(walk->shape[inner], walk->stride[side][inner], &way) ||
-        way != walk->stride[side][outer])
+    if (__builtin_mul_overflow(walk->shape[inner], walk->stride[side][inner], &way) || way != walk->stride[side][outer])
       return 0;
   }
   return 1;
