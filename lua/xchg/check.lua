@@ -1,8 +1,11 @@
 --- Checks of arguments, with messages that name the nearest valid word.
 
+local ffi = require "ffi"
 local error_ = require "xchg.error"
 
 local M = {}
+
+local floor = math.floor
 
 -- Edits (insert, delete, replace) that turn one word into another.
 local function distance(a, b)
@@ -24,32 +27,47 @@ end
 ---@param word string
 ---@param words string[]
 function M.nearest(word, words)
-  local best, least = nil, math.max(2, math.floor(#word / 2)) + 1
+  local best, least = nil, math.max(2, floor(#word / 2)) + 1
   for _, candidate in ipairs(words) do
-    local d = distance(word:lower(), candidate:lower())
-    if d < least then best, least = candidate, d end
+    if math.abs(#candidate - #word) < least then -- else it takes as many edits for the length alone
+      local d = distance(word:lower(), candidate:lower())
+      if d < least then best, least = candidate, d end
+    end
   end
   return best
 end
 
 --- "; did you mean 'x'?", or "; known are a, b, c".
+---@param word any
+---@param words string[]
 function M.suggest(word, words)
-  table.sort(words)
-  local near = type(word) == "string" and M.nearest(word, words)
+  local sorted = { unpack(words) }
+  table.sort(sorted)
+  local near = type(word) == "string" and M.nearest(word, sorted)
   if near then return ("; did you mean '%s'?"):format(near) end
-  return "; known are " .. table.concat(words, ", ")
+  return "; known are " .. table.concat(sorted, ", ")
 end
 
 --- What a value is, for messages: its type, and the value where that is short.
+---@return string
 function M.describe(value)
   local kind = type(value)
   if kind == "number" or kind == "boolean" or kind == "nil" then return tostring(value) end
   if kind == "string" then return #value <= 40 and ("%q"):format(value) or "a string of " .. #value .. " bytes" end
-  if kind == "cdata" then return "cdata " .. tostring(require("ffi").typeof(value)) end
-  return "a " .. kind
+  if kind ~= "cdata" then return "a " .. kind end
+  if ffi.istype("int64_t", value) or ffi.istype("uint64_t", value) then return tostring(value) end
+  local name = tostring(ffi.typeof(value)):match("^ctype<(.*)>$")
+  local dtype = name:match("^struct xchg_tensor_([%w_]+)$")
+  return dtype and "a " .. dtype .. " tensor" or "cdata of type " .. name
 end
 
---- Checks an options table against {name = "type" | "type|type" | function}. nil stands for no options.
+--- Whether a value can be a whole number: a number, or a 64-bit integer.
+function M.is_number(value)
+  return type(value) == "number"
+    or type(value) == "cdata" and (ffi.istype("int64_t", value) or ffi.istype("uint64_t", value))
+end
+
+--- Checks an options table against {name = "type" or "type|type"}. nil stands for no options.
 ---@param where string function the options belong to
 ---@param options table?
 ---@param known table<string, string>
@@ -77,12 +95,15 @@ end
 --- Checks a whole number in a range.
 ---@return number
 function M.integer(where, what, value, low, high)
-  if type(value) == "cdata" then value = tonumber(value) end
-  if type(value) ~= "number" or value ~= math.floor(value) or value < low or value > high then
-    error_.raise(type(value) == "number" and "out_of_range" or "wrong_type", "%s: %s must be a whole number from %s to %s, got %s",
-      where, what, ("%.0f"):format(low), ("%.0f"):format(high), M.describe(value))
+  local number = M.is_number(value) and tonumber(value)
+  if not number or number ~= floor(number) then -- NaN too
+    error_.raise("wrong_type", "%s: %s must be a whole number from %.0f to %.0f, got %s", where, what, low, high,
+      M.describe(value))
+  elseif number < low or number > high then
+    error_.raise("out_of_range", "%s: %s must be a whole number from %.0f to %.0f, got %s", where, what, low, high,
+      M.describe(value))
   end
-  return value
+  return number
 end
 
 return M

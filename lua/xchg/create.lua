@@ -1,4 +1,4 @@
---- Tensors made in Lua, and copies: empty, zeros, full, tensor; clone, copy_, fill_, to.
+--- Tensors made in Lua, and copies: empty, zeros, ones, full, tensor; clone, contiguous, copy_, fill_, to, equal.
 
 local ffi = require "ffi"
 local lib = require "xchg.lib"
@@ -15,7 +15,7 @@ local C, arena = lib.C, lib.arena
 local err, checked = error_.scratch, error_.check
 
 ---@class xchg.CreateOptions
----@field dtype xchg.dtype? default "float64"
+---@field dtype xchg.dtype? default "float64"; that of the value for booleans, 64-bit and complex cdata
 ---@field device string? "cpu"
 
 local known = { dtype = "string", device = "string" }
@@ -29,39 +29,88 @@ local function parse(where, options, default)
   return dtype.get(where, options.dtype or default)
 end
 
+-- The dtype that holds a value best.
+local function dtype_of(value)
+  if type(value) == "boolean" then return "bool" end
+  if type(value) == "cdata" then
+    for _, name in ipairs { "int64", "uint64", "complex128", "complex64" } do
+      if ffi.istype(dtype.get("tensor", name).element, value) then return name end
+    end
+  end
+  return "float64"
+end
+
 -- A new tensor of the shape in view.extents.
-local function make(id, ndim, zero)
+local function make(where, row, ndim, zero)
   local head = slots.scratch()
-  checked(C.xchg_tensor_empty(arena, head, id, ndim, view.extents, zero and 1 or 0, err))
+  checked(where, C.xchg_tensor_empty(arena, head, row.id, ndim, view.extents, zero and 1 or 0, err))
   return slots.adopt(head)
 end
 
 --- A tensor of undefined elements.
 ---@param shape integer|integer[]
 ---@param options xchg.CreateOptions?
+---@return xchg.Tensor
 function M.empty(shape, options)
   local row = parse("empty", options, "float64")
-  return make(row.id, view.shape("empty", shape), false)
+  return make("empty", row, view.shape("empty", shape), false)
 end
 
 --- A tensor of zeros (false for bool).
+---@param shape integer|integer[]
+---@param options xchg.CreateOptions?
+---@return xchg.Tensor
 function M.zeros(shape, options)
   local row = parse("zeros", options, "float64")
-  return make(row.id, view.shape("zeros", shape), true)
+  return make("zeros", row, view.shape("zeros", shape), true)
+end
+
+-- One element of each dtype, for the code that writes all others: bare heads without a slot, so that they
+-- count as no tensor.
+local one_bytes = ffi.new("double[2]")
+local one_element = {}
+
+-- Writes a value as an element into `one_bytes`, or raises.
+local function encode(where, row, value)
+  if not row.readable then
+    error_.raise("unsupported_dtype", "%s: %s elements are not written from Lua", where, row.name)
+  end
+  local one = one_element[row.id]
+  if one == nil then
+    one = ffi.new(slots.ctypes[row.id])
+    one._data = ffi.cast(slots.pointers[row.id], one_bytes)
+    one_element[row.id] = one
+  end
+  element.by_id[row.id].write(one, 0, value, where)
+end
+
+local function fill(where, t, value)
+  encode(where, dtype.by_id[t._dtype], value)
+  checked(where, C.xchg_tensor_fill(slots.head(t), one_bytes, err))
+  return t
+end
+
+local function filled(where, shape, value, options)
+  local row = parse(where, options, dtype_of(value))
+  encode(where, row, value) -- a wrong value costs no memory
+  return fill(where, make(where, row, view.shape(where, shape), false), value)
 end
 
 --- A tensor of ones (true for bool).
+---@param shape integer|integer[]
+---@param options xchg.CreateOptions?
+---@return xchg.Tensor
 function M.ones(shape, options)
-  local row = parse("ones", options, "float64")
-  local t = make(row.id, view.shape("ones", shape), false)
-  return M.fill_(t, 1)
+  return filled("ones", shape, 1, options)
 end
 
 --- A tensor filled with one value.
+---@param shape integer|integer[]
+---@param value number|boolean|ffi.cdata*
+---@param options xchg.CreateOptions?
+---@return xchg.Tensor
 function M.full(shape, value, options)
-  local row = parse("full", options, type(value) == "boolean" and "bool" or "float64")
-  local t = make(row.id, view.shape("full", shape), false)
-  return M.fill_(t, value)
+  return filled("full", shape, value, options)
 end
 
 -- ---- from nested tables -----------------------------------------------------------------------------
@@ -71,42 +120,66 @@ local function measure(value)
   local shape = {}
   while type(value) == "table" do
     shape[#shape + 1] = #value
-    if #shape > 64 then error_.raise("out_of_range", "tensor: the table is nested deeper than 64 levels, or contains itself") end
+    if #shape > C.XCHG_MAX_NDIM then
+      error_.raise("out_of_range", "tensor: the table is nested deeper than %d levels, or contains itself", C.XCHG_MAX_NDIM)
+    end
     value = value[1]
   end
   return shape, value
 end
 
--- Writes a nested table in row-major order; `path` names the place in messages.
-local function fill(t, write, value, shape, depth, e, path)
-  if depth > #shape then
-    if type(value) == "table" then
-      error_.raise("shape_mismatch", "tensor: element%s is a table where others are numbers", path)
+-- The way to the place that is being read, as messages name it: "tensor: element[2][1]".
+local path = {}
+
+function path.__tostring(indices)
+  local text = "tensor: element"
+  for depth = 1, indices.depth do text = text .. "[" .. indices[depth] .. "]" end
+  return text
+end
+
+-- Writes a nested table in row-major order, from element `e` on.
+local function write_rows(t, write, value, shape, depth, e, indices)
+  local n = shape[depth]
+  indices.depth = depth - 1
+  if type(value) ~= "table" or #value ~= n then
+    error_.raise("shape_mismatch", "%s is %s where %d elements were expected; all rows must be of one length", indices,
+      type(value) == "table" and "a list of " .. #value or check.describe(value), n)
+  end
+  if depth == #shape then
+    indices.depth = depth
+    for i = 1, n do
+      indices[depth] = i
+      write(t, e + i - 1, value[i], indices)
     end
-    write(t, e, value, "tensor: element" .. path)
-    return e + 1
+    return e + n
   end
-  if type(value) ~= "table" or #value ~= shape[depth] then
-    error_.raise("shape_mismatch", "tensor: element%s has %s where %d elements were expected; all rows must be of one length",
-      path == "" and " list" or path, type(value) == "table" and #value or check.describe(value), shape[depth])
+  for i = 1, n do
+    indices[depth] = i
+    e = write_rows(t, write, value[i], shape, depth + 1, e, indices)
   end
-  for i = 1, shape[depth] do e = fill(t, write, value[i], shape, depth + 1, e, path .. "[" .. i .. "]") end
   return e
 end
 
+local function write_table(t, write, value, shape)
+  local indices = setmetatable({ depth = 0 }, path)
+  if #shape == 0 then return write(t, 0, value, indices) end
+  write_rows(t, write, value, shape, 1, 0, indices)
+end
+
 --- A tensor with the elements of a nested table (or of one number). float64 unless `dtype` says otherwise;
---- a table of booleans makes bool.
----@param values table|number|boolean
+--- the first element makes it bool, int64, uint64 or complex128 where it is one of those.
+---@param values table|number|boolean|ffi.cdata*
 ---@param options xchg.CreateOptions?
+---@return xchg.Tensor
 function M.tensor(values, options)
   local shape, leaf = measure(values)
-  local row = parse("tensor", options, type(leaf) == "boolean" and "bool" or "float64")
+  local row = parse("tensor", options, dtype_of(leaf))
   if not row.readable then
     error_.raise("unsupported_dtype", "tensor: %s elements are not written from Lua", row.name)
   end
-  local t = make(row.id, view.shape("tensor", shape), true)
-  local filled, problem = pcall(fill, t, element.by_id[row.id].write, values, shape, 1, 0, "")
-  if not filled then
+  local t = make("tensor", row, view.shape("tensor", shape), true)
+  local written, problem = pcall(write_table, t, element.by_id[row.id].write, values, shape)
+  if not written then
     slots.release(t)
     error(problem, 0)
   end
@@ -116,81 +189,81 @@ end
 -- ---- copies -----------------------------------------------------------------------------------------
 
 -- An empty host tensor of t's shape.
-local function like(t, id)
-  local n = t._ndim
-  ffi.copy(view.extents, t._shape, n * 8)
-  return make(id, n, false)
+local function like(where, t, row)
+  local n, shape = t._ndim, t._shape
+  ffi.copy(view.extents, shape, n * 8)
+  return make(where, row, n, false)
+end
+
+local function copy(where, t, source)
+  checked(where, C.xchg_tensor_copy(slots.head(t), slots.head(source), err))
+  return t
 end
 
 --- Copies `source` into t: broadcast to its shape, cast to its dtype. Returns t.
+---@param source xchg.Tensor
+---@return xchg.Tensor
 function M.copy_(t, source)
   slots.check("copy_", t)
   slots.check("copy_", source)
-  checked(C.xchg_tensor_copy(slots.head(t), slots.head(source), err))
-  return t
+  return copy("copy_", t, source)
 end
 
 --- A compact copy on the host, writable.
+---@return xchg.Tensor
 function M.clone(t)
-  slots.check("clone", t)
-  return M.copy_(like(t, t._dtype), t)
+  slots.check_host("clone", t)
+  return copy("clone", like("clone", t, dtype.by_id[t._dtype]), t)
 end
 
 --- t itself where its elements lie compact in row-major order, else a compact copy.
+---@return xchg.Tensor
 function M.contiguous(t)
   slots.check("contiguous", t)
   if C.xchg_layout_is_contiguous(t._ndim, t._shape, t._strides) == 1 then return t end
-  return M.clone(t)
-end
-
--- One element of each dtype, for the code that writes all others: bare heads without a slot, so that they
--- count as no tensor.
-local one_bytes = ffi.new("double[2]")
-local ones = {}
-
-local function one_element(id)
-  local one = ones[id]
-  if one == nil then
-    one = ffi.new(slots.ctypes[id])
-    one._data = ffi.cast(slots.pointers[id], one_bytes)
-    ones[id] = one
-  end
-  return one
+  slots.check_host("contiguous", t)
+  return copy("contiguous", like("contiguous", t, dtype.by_id[t._dtype]), t)
 end
 
 --- Writes one value everywhere. Returns t.
+---@param value number|boolean|ffi.cdata*
+---@return xchg.Tensor
 function M.fill_(t, value)
-  slots.check("fill_", t)
-  local id = t._dtype
-  local row = dtype.by_id[id]
-  if not row.readable then error_.raise("unsupported_dtype", "fill_: %s elements are not written from Lua", row.name) end
-  element.by_id[id].write(one_element(id), 0, value, "fill_")
-  checked(C.xchg_tensor_fill(slots.head(t), one_bytes, err))
-  return t
+  return fill("fill_", slots.check("fill_", t), value)
+end
+
+local device_types = {} -- by name, such as "cuda"
+for number = 1, 255 do
+  local name = C.xchg_device_name(number)
+  if name ~= nil then device_types[ffi.string(name)] = number end
 end
 
 --- t on another device or as another dtype: t itself where nothing changes, unless `copy` is true.
 ---@param target string dtype or device
 ---@param options { copy: boolean? }?
+---@return xchg.Tensor
 function M.to(t, target, options)
   slots.check("to", t)
   options = check.options("to", options, { copy = "boolean" })
-  local id = t._dtype
-  if target ~= "cpu" then
-    if type(target) == "string" and target:find("^%a+:?%d*$") and (target:find("^cuda") or target:find("^rocm")) then
-      error_.raise("unsupported_device", "to: device '%s' is not available; 'cpu' is", target)
-    end
-    id = dtype.get("to", target).id
+  local row = dtype.by_id[t._dtype]
+  if target == "cpu" then
+    slots.check_host("to", t)
+  elseif type(target) == "string" and device_types[target:match("^([%a_]+):?%d*$")] then
+    error_.raise("unsupported_device", "to: device '%s' is not available; 'cpu' is", target)
+  else
+    row = dtype.get("to", target)
   end
-  if id == t._dtype and not options.copy then return t end
-  return M.copy_(like(t, id), t)
+  if row.id == t._dtype and not options.copy then return t end
+  slots.check_host("to", t)
+  return copy("to", like("to", t, row), t)
 end
 
 --- Whether two tensors have one shape and equal elements (NaN equals nothing).
+---@return boolean
 function M.equal(a, b)
   slots.check("equal", a)
   slots.check("equal", b)
-  return checked(C.xchg_tensor_equal(slots.head(a), slots.head(b), err)) == 1
+  return checked("equal", C.xchg_tensor_equal(slots.head(a), slots.head(b), err)) == 1
 end
 
 return M

@@ -143,9 +143,12 @@ end
 
 -- ---- generation -----------------------------------------------------------------------------------
 
+-- Of the names in capitals, `accessors` makes statements. Indices become unsigned offsets from 0: one
+-- comparison then checks both ends. A method can be called with any `t`, and one of another dtype must not be
+-- read as if it were of this: compiled code knows that without looking.
 local template = [[
-local t_index, t_at, t_newindex, t_set, lookup, convert, lib, tools = ...
-local i64, floor, type, tonumber, select = tools.i64, math.floor, type, tonumber, select
+local t_index, t_at, t_newindex, t_set, lookup, convert, lib, tools, T = ...
+local i64, floor, type, tonumber, select, istype = tools.i64, math.floor, type, tonumber, select, tools.istype
 local nan, huge, complex, pun, halves = tools.nan, math.huge, tools.complex, tools.pun, tools.halves
 local part32, part64, lshift, C = tools.part32, tools.part64, bit.lshift, lib.C
 local EXACT, EXACT_UNSIGNED = 9007199254740992LL, 9007199254740992ULL
@@ -162,7 +165,6 @@ local function write(t, e, v, where)
   end
 end
 
--- Indices become unsigned offsets from 0: one comparison then checks both ends.
 local function index(t, i)
   if type(i) == "number" then
     local e = i64(i) - 1ULL
@@ -176,39 +178,59 @@ local function index(t, i)
     return t_index(t, i)
   elseif type(i) == "string" then
     return lookup(t, i)
+  elseif type(i) == "table" and i[3] == nil then
+    local a, b = i[1], i[2]
+    if type(a) == "number" and type(b) == "number" and t._rank == 2 then
+      OFFSET_2
+        READ
+      end
+    end
   end
   return t_index(t, i)
 end
 
 local function newindex(t, i, v)
-  if type(i) == "number" and t._flags == 2 and (DIRECT) then
-    local e = i64(i) - 1ULL
-    if e < t._size and floor(i) == i then
-      STORE
-      return
-    end
-    if t._rank == 1 and e < t._shape[0] and floor(i) == i then
-      e = e * t._strides[0]
-      STORE
-      return
+  if t._flags == 2 and (DIRECT) then
+    if type(i) == "number" then
+      local e = i64(i) - 1ULL
+      if e < t._size and floor(i) == i then
+        STORE
+        return
+      end
+      if t._rank == 1 and e < t._shape[0] and floor(i) == i then
+        e = e * t._strides[0]
+        STORE
+        return
+      end
+    elseif type(i) == "table" and i[3] == nil then
+      local a, b = i[1], i[2]
+      if type(a) == "number" and type(b) == "number" and t._rank == 2 then
+        OFFSET_2
+          STORE
+          return
+        end
+      end
     end
   end
   return t_newindex(t, i, v)
 end
 
 local function at(t, a, b, c, ...)
-  if type(b) == "number" and type(a) == "number" then
-    local shape, strides = t._shape, t._strides
-    local x, y = i64(a) - 1ULL, i64(b) - 1ULL
-    if c == nil then
-      if t._rank == 2 and x < shape[0] and y < shape[1] and floor(a) == a and floor(b) == b then
-        local e = x * strides[0] + y * strides[1]
-        READ
+  if type(a) == "number" and istype(T, t) and select("#", ...) == 0 then
+    if type(b) == "number" then
+      if c == nil then
+        if t._rank == 2 then
+          OFFSET_2
+            READ
+          end
+        end
+      elseif type(c) == "number" and t._rank == 3 then
+        OFFSET_3
+          READ
+        end
       end
-    elseif type(c) == "number" and t._rank == 3 and select("#", ...) == 0 then
-      local z = i64(c) - 1ULL
-      if x < shape[0] and y < shape[1] and z < shape[2] and floor(a) == a and floor(b) == b and floor(c) == c then
-        local e = x * strides[0] + y * strides[1] + z * strides[2]
+    elseif b == nil and c == nil and t._rank == 1 then
+      OFFSET_1
         READ
       end
     end
@@ -217,13 +239,26 @@ local function at(t, a, b, c, ...)
 end
 
 local function set(t, v, a, b, c, ...)
-  if type(b) == "number" and type(a) == "number" and c == nil and t._rank == 2 and t._flags == 2 and (DIRECT) then
-    local shape, strides = t._shape, t._strides
-    local x, y = i64(a) - 1ULL, i64(b) - 1ULL
-    if x < shape[0] and y < shape[1] and floor(a) == a and floor(b) == b then
-      local e = x * strides[0] + y * strides[1]
-      STORE
-      return
+  if type(a) == "number" and istype(T, t) and select("#", ...) == 0 and t._flags == 2 and (DIRECT) then
+    if type(b) == "number" then
+      if c == nil then
+        if t._rank == 2 then
+          OFFSET_2
+            STORE
+            return
+          end
+        end
+      elseif type(c) == "number" and t._rank == 3 then
+        OFFSET_3
+          STORE
+          return
+        end
+      end
+    elseif b == nil and c == nil and t._rank == 1 then
+      OFFSET_1
+        STORE
+        return
+      end
     end
   end
   return t_set(t, v, a, b, c, ...)
@@ -231,6 +266,21 @@ end
 
 return index, newindex, at, set, read, write
 ]]
+
+-- The offset `e` of the element at one to three indices, inside an `if` that holds where they are in range.
+local offsets = {
+  OFFSET_1 = [[local x = i64(a) - 1ULL
+    if x < t._shape[0] and floor(a) == a then
+      local e = x * t._strides[0] ]],
+  OFFSET_2 = [[local shape, strides = t._shape, t._strides
+    local x, y = i64(a) - 1ULL, i64(b) - 1ULL
+    if x < shape[0] and y < shape[1] and floor(a) == a and floor(b) == b then
+      local e = x * strides[0] + y * strides[1] ]],
+  OFFSET_3 = [[local shape, strides = t._shape, t._strides
+    local x, y, z = i64(a) - 1ULL, i64(b) - 1ULL, i64(c) - 1ULL
+    if x < shape[0] and y < shape[1] and z < shape[2] and floor(a) == a and floor(b) == b and floor(c) == c then
+      local e = x * strides[0] + y * strides[1] + z * strides[2] ]],
+}
 
 -- A float32 or float64 part of a complex number, NaN canonical.
 local function part32(half, float, i)
@@ -252,7 +302,7 @@ end
 
 local tools = {
   i64 = int64_t, nan = nan, complex = complex, part32 = part32, part64 = part64, halves = halves,
-  pun = ffi.new("union { int32_t bits; float value; }"),
+  pun = ffi.new("union { int32_t bits; float value; }"), istype = ffi.istype,
 }
 
 local is_complex = { complex64 = true, complex128 = true }
@@ -260,8 +310,9 @@ local is_complex = { complex64 = true, complex128 = true }
 --- Generates the accessors of a readable dtype. `slow` has what the fast paths fall back to: index,
 --- newindex, at, set (complete, with all checks) and lookup (names).
 ---@param name xchg.dtype
+---@param ctype ffi.ctype* of its tensors
 ---@return table # index, newindex, at, set; read(t, e), write(t, e, v, where) by element offset, unchecked
-function M.accessors(name, slow)
+function M.accessors(name, ctype, slow)
   local storing = store[name] or "t._data[e] = v"
   local converted
   if is_complex[name] then
@@ -269,12 +320,12 @@ function M.accessors(name, slow)
   else
     converted = ("v = convert(where, %q, v) %s"):format(name, storing)
   end
-  local code = template:gsub("[A-Z_]+", {
-    READ = (read[name] or read.number), DIRECT = direct[name], STORE = storing, WRITE_CONVERTED = converted,
+  local code = template:gsub("OFFSET_%d", offsets):gsub("[A-Z_]+", {
+    READ = read[name] or read.number, DIRECT = direct[name], STORE = storing, WRITE_CONVERTED = converted,
   })
   local chunk = assert(loadstring(code, "=(xchg elements of " .. name .. ")"))
   local index, newindex, at, set, read_, write =
-    chunk(slow.index, slow.at, slow.newindex, slow.set, slow.lookup, convert, lib, tools)
+    chunk(slow.index, slow.at, slow.newindex, slow.set, slow.lookup, convert, lib, tools, ctype)
   return { index = index, newindex = newindex, at = at, set = set, read = read_, write = write }
 end
 

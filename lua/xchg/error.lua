@@ -1,6 +1,6 @@
 --- Error objects: what every failure of this library raises.
--- Fields: `code` (from one list in src/core/error.h), `message`, `where` ("file:line" of the caller); from
--- Python also `type`, `module`, `traceback`, `value`.
+-- `code` is one of the list in src/core/error.h, `message` names the function, the value and the cure, `where`
+-- is the nearest line on the stack that is not of this library ("?" where there is none).
 
 local ffi = require "ffi"
 local lib = require "xchg.lib"
@@ -23,7 +23,7 @@ metatable.__name = "xchg.Error"
 
 function metatable.__tostring(e)
   local text = tostring(e.where) .. ": " .. tostring(e.message)
-  if e.traceback then text = text .. "\n" .. e.traceback end
+  if e.traceback then text = text .. "\n" .. tostring(e.traceback) end
   return text
 end
 
@@ -38,17 +38,19 @@ end
 local scratch = ffi.new("xchg_error")
 M.scratch = scratch
 
---- Raises what C wrote into the scratch error.
-local function raise_scratch()
+--- Raises what C wrote into the scratch error, as said by `where`.
+local function raise_scratch(where)
   local code, message = ffi.string(C.xchg_error_name(scratch.code)), ffi.string(scratch.message)
   scratch.code = 0
-  core.raise(code, message)
+  core.raise(code, where .. message:match(":.*$"))
 end
 
---- For the result of a C function that was given `scratch`: raises if it failed, else returns it.
+--- For the result of a C function that was given `scratch`: raises if it failed, else returns it. `where` is
+--- the function that the user called, in place of the one that C names.
+---@param where string
 ---@param result integer
-function M.check(result)
-  if result < 0 then raise_scratch() end
+function M.check(where, result)
+  if result < 0 then raise_scratch(where) end
   return result
 end
 

@@ -1,9 +1,8 @@
 --- What stands behind t[i], t[i] = v, t:at and t:set when their compiled fast paths do not apply: negative
 --- and 64-bit indices, sub-views, index expressions, and every error.
 
-local ffi = require "ffi"
+local lib = require "xchg.lib"
 local check = require "xchg.check"
-local dtype = require "xchg.dtype"
 local element = require "xchg.element"
 local error_ = require "xchg.error"
 local slots = require "xchg.slots"
@@ -11,48 +10,35 @@ local view = require "xchg.view"
 
 local M = {}
 
-local C = require("xchg.lib").C
+local C = lib.C
+local is_number, floor = check.is_number, math.floor
 
 -- Set by tensor.lua: assigns a number, a tensor or a nested table to all of a view.
 M.assign = nil
 
-local function device_error(where, t)
-  if not dtype.by_id[t._dtype].readable then
-    error_.raise("unsupported_dtype", "%s: elements of %s are not read from Lua; pass the tensor on, or view() it as uint8",
-      where, dtype.by_id[t._dtype].name)
-  end
-  error_.raise("unsupported_device", "%s: the elements are in %s memory, which the host cannot read; t:to('cpu') copies "
-    .. "them, t.ptr is their address", where, t.device)
-end
-
 -- A valid 0-based offset along dimension `d` (from 0) for a 1-based index.
 local function along(where, t, d, i)
+  local k = is_number(i) and tonumber(i)
+  if not k then error_.raise("wrong_type", "%s: index %d must be a number, got %s", where, d + 1, check.describe(i)) end
+  if k ~= floor(k) then
+    error_.raise("wrong_type", "%s: index %d must be a whole number, got %s", where, d + 1, tostring(i))
+  end
   local size = tonumber(t._shape[d])
-  local k = i
-  if type(k) == "cdata" then k = tonumber(k) end
-  if type(k) ~= "number" then
-    error_.raise("wrong_type", "%s: index %d must be a number, got %s", where, d + 1, check.describe(i))
-  end
-  if k ~= math.floor(k) then
-    error_.raise("wrong_type", "%s: index %d must be a whole number, got %s", where, d + 1, tostring(k))
-  end
   if k < 0 then k = k + size + 1 end
   if k < 1 or k > size then
-    local hint = i == 0 and "; indices count from 1" or ""
-    error_.raise("out_of_range", "%s: index %s is out of range for dimension %d of size %d%s", where, tostring(i), d + 1,
-      size, hint)
+    error_.raise("out_of_range", "%s: index %s is out of range for dimension %d of size %.0f%s", where, tostring(i), d + 1,
+      size, i == 0 and "; indices count from 1" or "")
   end
   return k - 1
 end
 
 --- Offset of an element in elements, all checks done. `n` indices are given.
 local function offset(where, t, n, indices)
-  slots.check(where, t)
+  slots.check_readable(where, t)
   if n ~= t._ndim then
     error_.raise("shape_mismatch", "%s: %d %s for a tensor of %d %s", where, n, n == 1 and "index" or "indices", t._ndim,
       t._ndim == 1 and "dimension" or "dimensions")
   end
-  if t._rank < 0 then device_error(where, t) end
   local e = 0LL
   for d = 0, n - 1 do e = e + along(where, t, d, indices[d + 1]) * t._strides[d] end
   return e
@@ -77,16 +63,12 @@ local function write(where, t, n, indices, value)
   element.by_id[t._dtype].write(t, e, value, where)
 end
 
-local function is_index(i)
-  return type(i) == "number" or (type(i) == "cdata" and (ffi.istype("int64_t", i) or ffi.istype("uint64_t", i)))
-end
-
 -- Whether an index expression names one element: as many numbers as dimensions.
 local function names_element(t, expression)
   local n = #expression
   if n ~= t._ndim or n == 0 then return false end
   for d = 1, n do
-    if not is_index(expression[d]) then return false end
+    if not is_number(expression[d]) then return false end
   end
   return true
 end
@@ -98,6 +80,13 @@ local function count(...)
   return n
 end
 
+--- The element at as many indices as dimensions, for the method `where`.
+---@param where string
+---@param t xchg.Tensor
+function M.read(where, t, ...)
+  return read(where, t, count(...), { ... })
+end
+
 function M.at(t, ...)
   return read("at", t, count(...), { ... })
 end
@@ -107,19 +96,15 @@ function M.set(t, value, ...)
 end
 
 function M.index(t, i)
-  if is_index(i) then
+  if is_number(i) then
     slots.check("index", t)
     if t._ndim == 0 then
       error_.raise("shape_mismatch", "index: a 0-dimensional tensor has no index; t:item() is its element")
     elseif t._ndim == 1 then
       return read("index", t, 1, { i })
     end
-    return view.index(t, { i })
+    return view.row(t, i)
   elseif type(i) == "table" then
-    local a, b = i[1], i[2]
-    if type(a) == "number" and type(b) == "number" and i[3] == nil and t._rank == 2 then
-      return element.by_id[t._dtype].at(t, a, b)
-    end
     slots.check("index", t)
     if names_element(t, i) then return read("index", t, #i, i) end
     return view.index(t, i)
@@ -131,7 +116,7 @@ end
 function M.newindex(t, i, value)
   if type(i) == "string" then
     error_.raise("bad_argument", "tensor: '%s' cannot be set; fields of a tensor follow from its memory", i)
-  elseif is_index(i) and t._ndim == 1 then
+  elseif is_number(i) and t._ndim == 1 then
     return write("index", t, 1, { i }, value)
   elseif type(i) == "table" and names_element(t, i) then
     return write("index", t, #i, i, value)

@@ -2,8 +2,12 @@
 --
 -- There is one ctype for each dtype, declared by name (test runners that memoise ffi.typeof break `$`
 -- types). Every cdata stands in a weak table under its slot number; C sweeps that table once per GC cycle
--- and gives back the slots whose cdata has gone. A copy of a cdata's bytes is not in the table: tensors
--- must not be copied with ffi.copy or ffi.new(ffi.typeof(t), t).
+-- and gives back the slots whose cdata has gone.
+--
+-- A cdata of these types that was not made here is harmless as long as it is zero-filled, as ffi.new makes
+-- it: that is how a released tensor looks. A copy of a tensor's bytes (ffi.copy, or ffi.new with a tensor to
+-- begin with) is not in the table: methods refuse it, but t[i] and t:at, which must be fast, do not see that the
+-- memory has gone when the tensor itself has died. Nothing in this library makes one.
 
 local ffi = require "ffi"
 local lib = require "xchg.lib"
@@ -95,19 +99,49 @@ end
 
 -- ---- life ---------------------------------------------------------------------------------------------
 
+--- Whether a value is a tensor, released or not.
+---@return boolean
 function M.is_tensor(value)
   return type(value) == "cdata" and is_tensor_id[tonumber(ffi.typeof(value))] or false
 end
 
 --- Raises unless `value` is a tensor that was not released.
 ---@param where string
+---@param value any
+---@return xchg.Tensor
 function M.check(where, value)
   if not M.is_tensor(value) then
     error_.raise("wrong_type", "%s: expected a tensor, got %s", where, check.describe(value))
   elseif value._slot == 0 then
     error_.raise("released", "%s: the tensor was released; keep it until its last use, or clone() it before", where)
+  elseif not rawequal(tensors[value._slot], value) then
+    error_.raise("bad_argument", "%s: this is a copy of a tensor's bytes; clone() copies tensors", where)
   end
   return value
+end
+
+--- Raises unless `t` is a live tensor in memory that the host can read.
+---@param where string
+function M.check_host(where, t)
+  M.check(where, t)
+  if bit.band(t._flags, C.XCHG_TENSOR_HOST) == 0 then
+    error_.raise("unsupported_device", "%s: the elements are in %s memory, which the host cannot read; t.ptr is their "
+      .. "address", where, t.device)
+  end
+  return t
+end
+
+--- Raises unless `t` is a live tensor whose elements Lua can read.
+---@param where string
+function M.check_readable(where, t)
+  M.check(where, t)
+  if t._rank >= 0 then return t end
+  local row = dtype.by_id[t._dtype]
+  if not row.readable then
+    error_.raise("unsupported_dtype", "%s: elements of %s are not read from Lua; pass the tensor on, or view() it as an "
+      .. "unsigned integer of the same size", where, row.name)
+  end
+  return M.check_host(where, t)
 end
 
 local generic = ffi.typeof("xchg_tensor *")
@@ -121,10 +155,9 @@ end
 
 --- Gives the memory back now (its views keep it). Doing it twice is fine; any other use raises.
 function M.release(t)
-  if t._slot ~= 0 then
-    C.xchg_tensor_release(arena, ffi.cast(generic, t))
-    if arena.attention ~= 0 then attend() end
-  end
+  if M.is_tensor(t) and t._slot == 0 then return end
+  C.xchg_tensor_release(arena, ffi.cast(generic, M.check("release", t)))
+  if arena.attention ~= 0 then attend() end
 end
 
 local statistics = ffi.new("xchg_statistics")

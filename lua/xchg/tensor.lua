@@ -58,11 +58,8 @@ function fields.owner(t) return core.exchange.owner(t._slot) end
 -- A typed pointer to the first element that Lua may dereference, from 0 on. Raw: a NaN read through it may
 -- crash LuaJIT (t[i] and t:at are safe), and it does not keep the tensor alive.
 function fields.data(t)
-  if band(t._flags, C.XCHG_TENSOR_HOST) == 0 then
-    error_.raise("unsupported_device", "data: the elements are in %s memory, which the host cannot read; t:to('cpu') copies "
-      .. "them, t.ptr is their address", t.device)
-  end
-  return fields.readonly(t) and ffi.cast(slots.const_pointers[t._dtype], t._ptr) or ffi.cast(slots.pointers[t._dtype], t._ptr)
+  slots.check_host("data", t)
+  return ffi.cast((fields.readonly(t) and slots.const_pointers or slots.pointers)[t._dtype], t._ptr)
 end
 
 -- The same for passing on: any device.
@@ -90,18 +87,27 @@ end
 -- Dimension `d` (1-based, negatives from the end) as an offset from 0.
 local function dimension(where, t, d)
   local n = slots.check(where, t)._ndim
-  local k = check.integer(where, "the dimension", d, -n, n)
-  if k == 0 then error_.raise("out_of_range", "%s: dimension 0; dimensions count from 1 (tensor of %d)", where, n) end
+  local k = check.is_number(d) and tonumber(d)
+  if not k or k ~= math.floor(k) then
+    error_.raise("wrong_type", "%s: the dimension must be a whole number, got %s", where, check.describe(d))
+  elseif k == 0 or k < -n or k > n then
+    error_.raise("out_of_range", "%s: dimension %s is out of range for a tensor of %d; dimensions count from 1", where,
+      tostring(d), n)
+  end
   return k < 0 and k + n or k - 1
 end
 
 --- Extent of dimension `d`, or all extents.
+---@param d integer?
+---@return integer|integer[]
 function methods.size(t, d)
   if d == nil then return dims(slots.check("size", t)._shape, t._ndim) end
   return tonumber(t._shape[dimension("size", t, d)])
 end
 
 --- Stride of dimension `d` in elements, or all strides.
+---@param d integer?
+---@return integer|integer[]
 function methods.stride(t, d)
   if d == nil then return dims(slots.check("stride", t)._strides, t._ndim) end
   return tonumber(t._strides[dimension("stride", t, d)])
@@ -113,43 +119,49 @@ function methods.is_contiguous(t)
   return C.xchg_layout_is_contiguous(t._ndim, t._shape, t._strides) == 1
 end
 
+-- Offsets from 0 all lead to the first element.
+local function first(where, t)
+  slots.check_readable(where, t)
+  return element.by_id[t._dtype].read(t, 0)
+end
+
 --- The only element of a tensor that has one.
+---@return number|boolean|ffi.cdata*
 function methods.item(t)
   slots.check("item", t)
-  local n = t._numel
-  if n ~= 1 then error_.raise("shape_mismatch", "item: the tensor has %s elements; only one can be an item", tostring(tonumber(n))) end
-  local first = {}
-  for d = 1, t._ndim do first[d] = 1 end
-  return index.at(t, unpack(first))
+  if t._numel ~= 1 then
+    error_.raise("shape_mismatch", "item: the tensor has %.0f elements; only one can be an item", tonumber(t._numel))
+  end
+  return first("item", t)
 end
 
 --- An integer element as int64_t or uint64_t, also where it would fit a number.
+---@param ... integer
+---@return ffi.cdata*
 function methods.i64(t, ...)
-  local value = index.at(t, ...)
-  local kind = dtype.by_id[t._dtype].name
+  local kind = dtype.by_id[slots.check("i64", t)._dtype].name
   if kind ~= "int64" and kind ~= "uint64" then
     error_.raise("unsupported_dtype", "i64: the tensor holds %s; only int64 and uint64 elements are 64-bit", kind)
   end
-  if type(value) ~= "number" then return value end
-  return kind == "int64" and ffi.new("int64_t", value) or ffi.new("uint64_t", value)
+  return ffi.new(kind == "int64" and "int64_t" or "uint64_t", index.read("i64", t, ...))
 end
 
 local function to_table(t, read, d, e)
-  local out, n, stride = {}, tonumber(t._shape[d]), t._strides[d]
-  local last = d == t._ndim - 1
-  for i = 1, n do
-    out[i] = last and read(t, e) or not last and to_table(t, read, d + 1, e)
-    e = e + stride
+  local out, n, stride = {}, tonumber(t._shape[d]), tonumber(t._strides[d])
+  if d == t._ndim - 1 then
+    for i = 1, n do out[i] = read(t, e + (i - 1) * stride) end
+  else
+    for i = 1, n do out[i] = to_table(t, read, d + 1, e + (i - 1) * stride) end
   end
   return out
 end
 
 --- The elements as nested tables; a number or boolean for a tensor without dimensions.
+---@return table|number|boolean|ffi.cdata*
 function methods.totable(t)
-  slots.check("totable", t)
-  if t._ndim == 0 then return index.at(t) end
-  if t._rank < 0 then return index.at(t, unpack(dims(t._shape, t._ndim))) end -- raises, with the reason
-  return to_table(t, element.by_id[t._dtype].read, 0, 0LL)
+  slots.check_readable("totable", t)
+  if t._ndim == 0 then return first("totable", t) end
+  return to_table(t, element.by_id[t._dtype].read, 0, 0)
 end
 
 -- ---- text -------------------------------------------------------------------------------------------
@@ -174,7 +186,7 @@ function methods.tostring(t, options)
   return format.tostring({
     ndim = t._ndim, shape = dims(t._shape, t._ndim), numel = methods.numel(t),
     kind = t._rank >= 0 and (kinds[t.dtype] or "int") or nil,
-    get = function(...) return index.at(t, ...) end,
+    get = function(...) return index.read("tostring", t, ...) end,
     unreadable = t._rank < 0 and (dtype.by_id[t._dtype].readable and t.device or t.dtype) or nil,
     footer = footer(t),
   }, options)
@@ -221,14 +233,26 @@ local function length(t)
 end
 
 local function step(t, i)
+  if t._slot == 0 then slots.check("ipairs", t) end
   i = i + 1
-  if i <= length(t) then return i, t[i] end
+  if i <= tonumber(t._shape[0]) then return i, t[i] end
 end
 
 local function iterate(t)
   length(t)
   return step, t, 0
 end
+
+-- What tensors do not do, with what does it.
+local arithmetic = "tensors have no arithmetic in Lua; loop over t[i], or use the library that the tensor came from"
+local refusals = {
+  __add = "+: " .. arithmetic, __sub = "-: " .. arithmetic, __mul = "*: " .. arithmetic, __div = "/: " .. arithmetic,
+  __mod = "%: " .. arithmetic, __pow = "^: " .. arithmetic, __unm = "-: " .. arithmetic,
+  __lt = "<: tensors have no order; compare elements", __le = "<=: tensors have no order; compare elements",
+  __concat = "..: a tensor is no string; tostring(t) is its text",
+  __call = "call: a tensor is no function; t:at(i, j) and t[{i, j}] are its elements",
+  __pairs = "pairs: a tensor has no keys; ipairs(t) goes along the first dimension",
+}
 
 local function text(t)
   if t._slot == 0 then return "[released tensor]" end
@@ -252,10 +276,10 @@ for id, row in ipairs(dtype.by_id) do
   local own = {}
   for name, method in pairs(methods) do own[name] = method end
   local slow = { index = index.index, newindex = index.newindex, at = index.at, set = index.set, lookup = lookup_in(own) }
-  local accessors = row.readable and element.accessors(row.name, slow) or opaque_accessors(slow)
+  local accessors = row.readable and element.accessors(row.name, slots.ctypes[id], slow) or opaque_accessors(slow)
   own.at, own.set = accessors.at, accessors.set
   element.by_id[id] = accessors
-  ffi.metatype(slots.ctypes[id], {
+  local metatable = {
     __index = accessors.index,
     __newindex = accessors.newindex,
     __len = length,
@@ -265,7 +289,11 @@ for id, row in ipairs(dtype.by_id) do
     __new = function()
       error_.raise("bad_argument", "tensor: a tensor's ctype makes no tensors; use xchg.empty, xchg.tensor or xchg.from_dlpack")
     end,
-  })
+  }
+  for event, message in pairs(refusals) do
+    metatable[event] = function() error_.raise("bad_argument", message) end
+  end
+  ffi.metatype(slots.ctypes[id], metatable)
 end
 
 M.is_tensor = slots.is_tensor

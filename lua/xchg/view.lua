@@ -11,31 +11,39 @@ local M = {}
 
 local C, arena = lib.C, lib.arena
 local err, checked = error_.scratch, error_.check
-local MAX_NDIM = 64
+local floor = math.floor
+local MAX_NDIM = lib.C.XCHG_MAX_NDIM
 
--- Scratch: C fills and reads it within one public call, and nothing in between re-enters.
-local layout = ffi.new("xchg_layout")
-local extents = ffi.new("int64_t[?]", MAX_NDIM)
+-- The layout that views are computed in. It is taken for that time and put back when all went well: a
+-- finalizer or a metamethod that comes in between, and makes a view too, gets another.
+local spare
 
---- Loads a live tensor's layout into the scratch one.
-local function load(where, t)
+--- The layout of a live tensor, taken.
+local function take(where, t)
   slots.check(where, t)
+  local layout = spare or ffi.new("xchg_layout")
+  spare = nil
   C.xchg_layout_get(layout, slots.head(t))
   return layout
 end
 
---- The tensor that the layout describes.
-local function finish(t)
-  local head = slots.scratch()
-  checked(C.xchg_tensor_view(arena, head, slots.head(t), layout, err))
+--- The tensor over t's memory that the layout describes; puts the layout back.
+local function finish(where, t, layout)
+  local base, head = slots.head(t), slots.scratch()
+  checked(where, C.xchg_tensor_view(arena, head, base, layout, err))
+  spare = layout
   return slots.adopt(head)
 end
 
---- Reads a shape: a table of extents, or one number. Returns the count; the extents are in `M.extents`.
+local extents = ffi.new("int64_t[?]", MAX_NDIM)
+
+--- Reads a shape: a table of extents, or one number. Returns the count; the extents are in `M.extents`, to
+--- be passed to C before anything else happens.
 ---@param where string
 ---@param shape integer|integer[]
+---@param low integer? of an extent
 function M.shape(where, shape, low)
-  if type(shape) == "number" then shape = { shape } end
+  if check.is_number(shape) then shape = { shape } end
   if type(shape) ~= "table" then
     error_.raise("wrong_type", "%s: a shape is a table of extents or a number, got %s", where, check.describe(shape))
   end
@@ -51,43 +59,56 @@ local function whole(where, what, value)
 end
 
 --- The sub-tensor at index `i` of dimension `d`, which disappears.
+---@return xchg.Tensor
 function M.select(t, d, i)
-  C.xchg_layout_get(layout, slots.head(slots.check("select", t)))
-  checked(C.xchg_layout_select(layout, whole("select", "the dimension", d), whole("select", "the index", i), err))
-  return finish(t)
+  local layout = take("select", t)
+  checked("select", C.xchg_layout_select(layout, whole("select", "the dimension", d), whole("select", "the index", i), err))
+  return finish("select", t, layout)
 end
 
 --- `length` elements of dimension `d` from `start` on.
+---@return xchg.Tensor
 function M.narrow(t, d, start, length)
-  load("narrow", t)
-  checked(C.xchg_layout_narrow(layout, whole("narrow", "the dimension", d), whole("narrow", "the start", start),
+  local layout = take("narrow", t)
+  checked("narrow", C.xchg_layout_narrow(layout, whole("narrow", "the dimension", d), whole("narrow", "the start", start),
     whole("narrow", "the length", length), 1, err))
-  return finish(t)
+  return finish("narrow", t, layout)
 end
 
 --- Two dimensions exchanged.
+---@return xchg.Tensor
 function M.transpose(t, d1, d2)
-  load("transpose", t)
-  checked(C.xchg_layout_transpose(layout, whole("transpose", "the first dimension", d1),
+  local layout = take("transpose", t)
+  checked("transpose", C.xchg_layout_transpose(layout, whole("transpose", "the first dimension", d1),
     whole("transpose", "the second dimension", d2), err))
-  return finish(t)
+  return finish("transpose", t, layout)
 end
 
 --- A new shape over the same elements in row-major order: `t:reshape(2, 3)` or `t:reshape{2, 3}`; one
 --- extent may be -1. Raises "not_viewable" where only a copy could have that shape.
+---@return xchg.Tensor
 function M.reshape(t, ...)
-  slots.check("reshape", t)
+  local layout = take("reshape", t)
   local shape = ...
-  if type(shape) ~= "table" then shape = { ... } end
+  if type(shape) ~= "table" then
+    shape = { ... }
+    if #shape < select("#", ...) then
+      error_.raise("wrong_type", "reshape: extent %d must be a whole number, got nil", #shape + 1)
+    end
+  end
   local n = M.shape("reshape", shape, -1)
-  load("reshape", t)
-  checked(C.xchg_layout_reshape(layout, n, extents, err))
-  return finish(t)
+  checked("reshape", C.xchg_layout_reshape(layout, n, extents, err))
+  return finish("reshape", t, layout)
 end
 
 --- The same bytes as elements of another dtype of the same size.
+---@param name xchg.dtype
+---@return xchg.Tensor
 function M.view(t, name)
-  slots.check("view", t)
+  local layout = take("view", t)
+  if type(name) == "number" or type(name) == "table" then
+    error_.raise("wrong_type", "view: expected a dtype, got %s; t:reshape() takes shapes", check.describe(name))
+  end
   local to, from = dtype.get("view", name), dtype.by_id[t._dtype]
   if to.bits ~= from.bits then
     error_.raise("unsupported_dtype", "view: %s has %d bits and %s has %d; only dtypes of equal size can be viewed",
@@ -97,60 +118,87 @@ function M.view(t, name)
     error_.raise("bad_descriptor", "view: the memory is not aligned for %s (%d bytes); clone() the tensor first", to.name,
       to.align)
   end
-  load("view", t)
   layout.dtype = to.id
-  return finish(t)
+  return finish("view", t, layout)
 end
 
 -- ---- index expressions --------------------------------------------------------------------------------
 
--- One entry of t[{...}]: a number drops the dimension; {} keeps it, {a} and {a, b} and {a, b, step} cut it,
--- both ends included. Returns the dimension that the next entry applies to.
-local function apply(entry, d, position)
-  local where = "index"
-  if type(entry) == "number" or type(entry) == "cdata" then
-    checked(C.xchg_layout_select(layout, d, whole(where, "index " .. position, entry), err))
-    return d
-  end
-  if type(entry) ~= "table" then
-    error_.raise("wrong_type", "index: entry %d must be a number or a range {first, last, step}, got %s", position,
-      check.describe(entry))
-  end
-  local size = tonumber(layout.shape[d - 1])
+-- First index, length and step of an entry {a, b, step} of dimension `d`, both ends included.
+local function range(entry, d, size)
   local a, b, step = entry[1], entry[2], entry[3]
   if a == nil then
-    if next(entry) ~= nil then error_.raise("bad_argument", "index: range %d needs a first index: {first, last, step}", position) end
-    return d + 1
+    if next(entry) == nil then return 1, size, 1 end
+    error_.raise("bad_argument", "index: range %d needs a first index: {first, last, step}", d)
   end
-  a = whole(where, "the first index of range " .. position, a)
-  b = b == nil and a or whole(where, "the last index of range " .. position, b)
-  step = step == nil and 1 or whole(where, "the step of range " .. position, step)
-  if step == 0 then error_.raise("bad_argument", "index: the step of range %d is 0", position) end
-  if a < 0 then a = a + size + 1 end
-  if b < 0 then b = b + size + 1 end
-  local length = math.floor((b - a) / step) + 1
-  if length <= 0 then
-    checked(C.xchg_layout_narrow(layout, d, 1, 0, 1, err))
+  a = whole("index", "the first index of range " .. d, a)
+  b = b == nil and a or whole("index", "the last index of range " .. d, b)
+  step = step == nil and 1 or whole("index", "the step of range " .. d, step)
+  if step == 0 then error_.raise("bad_argument", "index: the step of range %d is 0", d) end
+  local first, last = a < 0 and a + size + 1 or a, b < 0 and b + size + 1 or b
+  local length = floor((last - first) / step) + 1
+  if length <= 0 then return 1, 0, 1 end
+  if first < 1 or first > size or last < 1 or last > size then
+    local hint = (a == 0 or b == 0) and "indices count from 1" or ("valid are 1 to %.0f"):format(size)
+    error_.raise("out_of_range", "index: range %d, from %.0f to %.0f, leaves dimension %d of size %.0f; %s", d, a, b, d,
+      size, hint)
+  end
+  return first, length, step
+end
+
+-- Applies the entry of dimension `d`: a number drops the dimension, {} keeps it, a range cuts it.
+local function apply(layout, d, entry)
+  if type(entry) == "table" then
+    local first, length, step = range(entry, d, tonumber(layout.shape[d - 1]))
+    checked("index", C.xchg_layout_narrow(layout, d, first, length, step, err))
+  elseif check.is_number(entry) then
+    checked("index", C.xchg_layout_select(layout, d, whole("index", "index " .. d, entry), err))
   else
-    if b < 1 or b > size then
-      error_.raise("out_of_range", "index: range %d ends at %d, outside dimension of size %d; valid are 1 to %d", position,
-        b, size, size)
-    end
-    checked(C.xchg_layout_narrow(layout, d, a, length, step, err))
+    error_.raise("wrong_type", "index: entry %d must be a number or a range {first, last, step}, got %s", d,
+      check.describe(entry))
   end
-  return d + 1
+end
+
+local function refuse_keys(expression, n)
+  for key in pairs(expression) do
+    if type(key) ~= "number" or key < 1 or key > n or key ~= floor(key) then
+      error_.raise("bad_argument", "index: entries are numbered from 1 on without gaps, and %s is none of them",
+        check.describe(key))
+    end
+  end
+end
+
+-- The number of entries of an index expression, which has nothing else.
+local function entries(expression)
+  local n = #expression
+  if next(expression, n > 0 and n or nil) ~= nil then refuse_keys(expression, n) end
+  return n
 end
 
 --- The view that an index expression names: t[{2, {1, 3}}]. Dimensions without an entry stay whole.
+---@param expression table
+---@return xchg.Tensor
 function M.index(t, expression)
-  load("index", t)
-  local n = #expression
+  local layout = take("index", t)
+  local n = entries(expression)
   if n > layout.ndim then
     error_.raise("shape_mismatch", "index: %d entries for a tensor of %d dimensions", n, layout.ndim)
   end
-  local d = 1
-  for position = 1, n do d = apply(expression[position], d, position) end
-  return finish(t)
+  -- From the end: a number leaves earlier dimensions in place. The usual few without a loop, which would keep
+  -- one around the caller from compiling.
+  for d = n, 4, -1 do apply(layout, d, expression[d]) end
+  if n >= 3 then apply(layout, 3, expression[3]) end
+  if n >= 2 then apply(layout, 2, expression[2]) end
+  if n >= 1 then apply(layout, 1, expression[1]) end
+  return finish("index", t, layout)
+end
+
+--- The sub-tensor t[i] of a tensor with more than one dimension.
+---@return xchg.Tensor
+function M.row(t, i)
+  local layout = take("index", t)
+  checked("index", C.xchg_layout_select(layout, 1, whole("index", "index 1", i), err))
+  return finish("index", t, layout)
 end
 
 return M
