@@ -40,7 +40,7 @@ column:fill_(-1)
 print("a column, filled from Lua, in Python:")
 print(py.repr(array))
 
-array = nil -- Python's side lets go; the tensors keep the memory
+array = nil -- luacheck: ignore (Python's side lets go; the tensors keep the memory)
 collectgarbage()
 assert(t[{ 3, 4 }] == 11 and column[1] == -1)
 t:release()

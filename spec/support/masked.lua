@@ -6,8 +6,8 @@ local M = {}
 
 local function plain(text) return (text:gsub("%p", "%%%0")) end
 
---- Versions become VERSION, addresses ADDRESS; names under this checkout are relative to it; of the line that says which
---- Python is used, its folder and why go.
+--- Versions become VERSION, addresses ADDRESS; names under this checkout are relative to it; the line that says which
+--- Python is used loses its folder and reason.
 ---@param text string
 ---@return string
 function M.text(text)
