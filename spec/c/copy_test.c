@@ -204,9 +204,18 @@ static void copy_once(int32_t to, int32_t from, char *source) {
     compare_buffers(&dst, buffer_a);
 }
 
+/* valgrind computes long double as double, in which the oracle would round 64-bit integers twice. */
+static int oracle_is_exact(int32_t to, int32_t from) {
+  volatile long double wide = 0x1p63L;
+  int large = from == XCHG_DTYPE_INT64 || from == XCHG_DTYPE_UINT64;
+  return !large || to < XCHG_DTYPE_FLOAT16 || wide + 1 != wide;
+}
+
 static void copies_every_pair(void) {
   for (int32_t to = 1; to <= XCHG_DTYPE_LAST_READABLE; to++) {
     for (int32_t from = 1; from <= XCHG_DTYPE_LAST_READABLE; from++) {
+      if (!oracle_is_exact(to, from))
+        continue;
       int failures = test_failures;
       for (int i = 0; i < 12; i++)
         copy_once(to, from, buffer_b);
