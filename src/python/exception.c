@@ -157,6 +157,8 @@ static void frames_drop(PyObject *value) {
 static void field_set(lua_State *L, int table, const char *name, PyObject *bytes, const char *otherwise) {
   size_t length;
   const char *text = bytes_view(bytes, otherwise, &length);
+  if (length > 0 && text[length - 1] == '\n') /* a traceback ends with its line */
+    length--;
   lua_pushlstring(L, text, length);
   lua_setfield(L, table, name);
 }
