@@ -156,7 +156,7 @@ XCHG_API int32_t xchg_layout_transpose(xchg_layout *layout, int64_t dim1, int64_
 /* A new shape over the same elements in row-major order; one extent may be -1. Fails with
  * XCHG_E_NOT_VIEWABLE where only a copy could have that shape. */
 XCHG_API int32_t xchg_layout_reshape(xchg_layout *layout, int32_t ndim, const int64_t *shape, xchg_error *err);
-/* Broadcasts to a shape of at least as many dimensions: extents of 1 repeat with stride 0. */
+/* Broadcasts to a shape of at least as many dimensions: extents of 1 repeat with stride 0; -1 keeps one. */
 XCHG_API int32_t xchg_layout_expand(xchg_layout *layout, int32_t ndim, const int64_t *shape, xchg_error *err);
 XCHG_API int32_t xchg_layout_is_contiguous(int32_t ndim, const int64_t *shape, const int64_t *strides);
 
