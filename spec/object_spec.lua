@@ -154,6 +154,19 @@ describe("a call", function()
     assert.same({ 200, 0 }, { both(unpack(many)) })
   end)
 
+  it("takes as many arguments as Lua's stack does", function()
+    local count, many = get "count", {}
+    for i = 1, 9000 do many[i] = i end
+    for n = 7800, 8010 do
+      local ok, e = pcall(function() return count(unpack(many, 1, n)) end)
+      if ok then
+        assert.equal(n, py.get(e, 0))
+      else
+        assert.is_true(n > 7900 and (type(e) == "string" or e.code == "out_of_range"), tostring(e))
+      end
+    end
+  end)
+
   it("refuses keywords in the wrong place or of the wrong kind", function()
     local count = get "count"
     assert.matches("last argument", fails(count, py.kwargs { a = 1 }, 1).message)

@@ -198,8 +198,8 @@ end
 ---@type fun(): table?, string?
 M.info = door.info
 
---- Calls fn(...) and keeps Python's lock from its first to its last call: for loops of many short calls. Nothing else
---- in Python runs meanwhile, and fn cannot yield out of it.
+--- Calls fn(...) and keeps Python's lock until it returns: for loops of many short calls. Python's other threads get
+--- their turn only at calls into Python, and fn cannot yield out of it.
 ---@type fun(fn: function, ...): ...
 M.locked = door.locked
 

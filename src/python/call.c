@@ -74,7 +74,7 @@ static PyObject *call_tuple(PyObject *callable, PyObject **arguments, int count,
 static int call(lua_State *L, PyObject *callable, int first) {
   int last = lua_gettop(L), keywords = 0, mark, count;
   PyObject *names = NULL, *result, **arguments;
-  luaL_checkstack(L, 12, "the arguments of a call");
+  xchg__door_stack(L, 12);
   if (last >= first && xchg__table_keywords(L, last)) {
     names = keyword_names(L, last + 1, &keywords);
     last--;

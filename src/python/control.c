@@ -42,9 +42,8 @@ static int control_configure(lua_State *L) {
   lua_getfield(L, 1, "argv");
   if (lua_istable(L, -1)) {
     int table = lua_gettop(L), count = (int)lua_objlen(L, table);
-    if (count > ARGUMENTS_LIMIT)
+    if (count > ARGUMENTS_LIMIT || !lua_checkstack(L, count + 2))
       return xchg__raisef(L, XCHG_E_RANGE, "python.configure: argv has more than %d elements", ARGUMENTS_LIMIT);
-    luaL_checkstack(L, count + 2, "argv");
     arguments = lua_newuserdata(L, ((size_t)count + 1) * sizeof *arguments);
     for (int i = 0; i < count; i++) {
       lua_rawgeti(L, table, i + 1);

@@ -113,3 +113,8 @@ void xchg__door_arguments(lua_State *L, int count, const char *usage) {
   if (lua_gettop(L) < count)
     xchg__raisef(L, XCHG_E_ARGUMENT, "python: call %s", usage);
 }
+
+void xchg__door_stack(lua_State *L, int count) {
+  if (!lua_checkstack(L, count))
+    xchg__raisef(L, XCHG_E_RANGE, "python: too many values for Lua's stack");
+}

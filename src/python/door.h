@@ -23,6 +23,9 @@ void xchg__door_register(lua_State *L, const luaL_Reg *bodies, int upvalue);
 /* Raises "python: call <usage>" unless there are at least `count` arguments. */
 void xchg__door_arguments(lua_State *L, int count, const char *usage);
 
+/* Makes room for `count` more values on Lua's stack, or raises. A body begins with room for 20. */
+void xchg__door_stack(lua_State *L, int count);
+
 /* Gives a new reference to the running door and returns it, now borrowed. NULL is kept as a NULL. Raises
  * out of memory, having released the reference. Only inside a body. */
 PyObject *xchg__door_own(lua_State *L, PyObject *object);

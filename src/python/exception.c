@@ -1,6 +1,5 @@
 #include "python/exception.h"
 
-#include <lauxlib.h>
 #include <string.h>
 
 #include "lua/raise.h"
@@ -192,7 +191,7 @@ void xchg__exception_push(lua_State *L) {
   int table;
   frames_drop(value);
 
-  luaL_checkstack(L, 12, "an exception");
+  xchg__door_stack(L, 12);
   lua_pushlstring(L, type_text, type_length);
   if (message_length > 0) {
     lua_pushliteral(L, ": ");

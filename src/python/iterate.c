@@ -213,7 +213,7 @@ static void copy_push(lua_State *L, PyObject *object, int memo, int depth, int l
   if (level >= DEPTH_LIMIT)
     xchg__raisef(L, XCHG_E_RANGE, "python: containers are nested more than %d deep; give py.totable a depth",
                  DEPTH_LIMIT);
-  luaL_checkstack(L, 10, "nested containers");
+  xchg__door_stack(L, 10);
   if (kind == MAPPING)
     lua_createtable(L, 0, presize(object));
   else

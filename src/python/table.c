@@ -1,7 +1,5 @@
 #include "python/table.h"
 
-#include <lauxlib.h>
-
 #include "lua/raise.h"
 #include "python/door.h"
 #include "python/exception.h"
@@ -154,7 +152,7 @@ static void table_check(lua_State *L, int index, const xchg__spot *spot) {
 PyObject *xchg__table_convert(lua_State *L, int index, xchg__table_kind kind, const xchg__spot *spot) {
   int top = lua_gettop(L), mark = xchg__door_mark();
   xchg__conversion conversion = {top + 1, index, mark, 0, NULL};
-  luaL_checkstack(L, 10, "a table for Python");
+  xchg__door_stack(L, 10);
   if (index < 0)
     index = conversion.root = top + 1 + index;
   table_check(L, index, spot);
@@ -176,7 +174,7 @@ PyObject *xchg__table_convert_nested(lua_State *L, int index, xchg__conversion *
   int top = lua_gettop(L), mark = xchg__door_mark();
   xchg__table_kind kind;
   PyObject *container;
-  luaL_checkstack(L, 10, "a table for Python");
+  xchg__door_stack(L, 10);
   memo_begin(L, conversion);
   container = memo_get(L, index, conversion);
   if (container != NULL)
