@@ -170,9 +170,9 @@ static int answer_use(search *self, const xchg__probe *probe, const char *reason
                              "mix",
                              library[0] != '\0' ? library : "none", self->present.path);
     }
-    return discovery_fill(out, probe, NULL, reason, err);
+    return discovery_fill(out, probe, NULL, self->present_runs ? "already in the process" : reason, err);
   }
-  if (self->asked.libpython != NULL && self->open_minor >= 0 && self->open_minor != probe->minor) {
+  if (self->asked.libpython != NULL && self->open_minor != probe->minor) {
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "is Python %.40s, but %s is a 3.%d", probe->version, library,
                            self->open_minor);
   }
@@ -285,9 +285,18 @@ static int unnamed_use(search *self, xchg__discovery *out, xchg_error *err) {
   return XCHG_E_NO_PYTHON;
 }
 
-static int search_run(search *self, xchg__discovery *out, xchg_error *err) {
+/* What cannot work whatever executable is found. */
+static int libraries_check(const search *self, xchg_error *err) {
   const request *asked = &self->asked;
-  if (asked->libpython != NULL && access(asked->libpython, R_OK) != 0) {
+  if (self->present.path != NULL && self->present.minor < XCHG_PY_OLDEST_MINOR) {
+    return xchg__error_set(err, XCHG_E_VERSION,
+                           "python: %s is in this process already and is Python %s; CPython 3.%d or newer is needed",
+                           self->present.path, self->present.version, XCHG_PY_OLDEST_MINOR);
+  }
+  if (asked->libpython == NULL) {
+    return 0;
+  }
+  if (access(asked->libpython, R_OK) != 0) {
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: %s: %s cannot be read: %s", asked->libpython_reason,
                            asked->libpython, strerror(errno));
   }

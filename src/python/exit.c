@@ -85,16 +85,26 @@ static int python_is_here(void) {
   return xchg__python_alive() && xchg__fork_pid() == (int)getpid();
 }
 
-static void process_ends(void) {
-  static atomic_flag ended = ATOMIC_FLAG_INIT;
-  if (!python_is_here() || atomic_flag_test_and_set(&ended)) {
-    return;
+static atomic_flag ending = ATOMIC_FLAG_INIT;
+
+/* 0 where the end has begun already. */
+static int process_end_once(void) {
+  if (!python_is_here()) {
+    return 1;
+  }
+  if (atomic_flag_test_and_set(&ending)) {
+    return 0;
   }
   if (xchg__life_ours()) {
     (void)shutdown_run();
   } else {
     snippet_entered(FLUSH); /* the host's exit would have done it, Lua's os.exit does not */
   }
+  return 1;
+}
+
+static void process_ends(void) {
+  (void)process_end_once();
 }
 
 void xchg__python_shutdown(void) {
@@ -136,13 +146,26 @@ static int exit_is_running(void) {
   return 0;
 }
 
+/* Another thread has called exit() before, and will end the process. Two at once run the same destructors, which C
+ * leaves undefined: the second stays here, as newer C libraries do it. */
+static void exit_wait(void) {
+  if (xchg__gil_held()) {
+    (void)xchg__py.PyEval_SaveThread();
+  }
+  for (;;) {
+    pause();
+  }
+}
+
 static void thread_ends(void *unused) {
   (void)unused;
   if (!python_is_here()) {
     return;
   }
   if (exit_is_running()) {
-    process_ends();
+    if (!process_end_once()) {
+      exit_wait();
+    }
     return;
   }
   xchg__python_flush();
