@@ -300,11 +300,27 @@ static int libraries_check(const search *self, xchg_error *err) {
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: %s: %s cannot be read: %s", asked->libpython_reason,
                            asked->libpython, strerror(errno));
   }
-  if (asked->libpython != NULL && self->present.path != NULL &&
-      !xchg__process_same_file(asked->libpython, self->present.path)) {
+  if (self->present.path == NULL && self->open_minor < 0) {
+    return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: %s: %s is no libpython that can be opened here",
+                           asked->libpython_reason, asked->libpython);
+  }
+  if (self->present.path == NULL && self->open_minor < XCHG_PY_OLDEST_MINOR) {
+    return xchg__error_set(err, XCHG_E_VERSION, "python: %s: %s is Python 3.%d; CPython 3.%d or newer is needed",
+                           asked->libpython_reason, asked->libpython, self->open_minor, XCHG_PY_OLDEST_MINOR);
+  }
+  if (self->present.path != NULL && !xchg__process_same_file(asked->libpython, self->present.path)) {
     return xchg__error_set(err, XCHG_E_NO_PYTHON,
                            "python: %s: %s is not the Python that is in this process already (%s), and two would mix",
                            asked->libpython_reason, asked->libpython, self->present.path);
+  }
+  return 0;
+}
+
+static int search_run(search *self, xchg__discovery *out, xchg_error *err) {
+  const request *asked = &self->asked;
+  int code = libraries_check(self, err);
+  if (code != 0) {
+    return code;
   }
   if (asked->python != NULL) {
     return named_use(self, candidate_command(asked->python_reason, asked->python), asked->python, out, err);
