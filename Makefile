@@ -116,7 +116,8 @@ info: build
 	@$(run) $(LUAJIT) bin/xchg info
 
 ##lint          luacheck, clang-format, the rockspec, and gcc and clang with warnings as errors
-lint: lint-lua lint-format lint-rock lint-gcc lint-clang
+lint:
+	+@$(MAKE) -k --no-print-directory lint-lua lint-format lint-rock lint-gcc lint-clang
 
 c_files = $(shell find src spec bench examples -name '*.[ch]' 2>/dev/null)
 lint-ready:
