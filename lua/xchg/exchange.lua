@@ -8,16 +8,17 @@ local view = require "xchg.view"
 
 local M = {}
 
-local import = lib.core.exchange.from_dlpack
+local import, drain = lib.core.exchange.from_dlpack, lib.core.exchange.drain
 local scratch, adopt, is_tensor = slots.scratch, slots.adopt, slots.is_tensor
 
 local function with_options(x, options)
   options = check.options("from_dlpack", options, { copy = "boolean" })
   local t = M.from_dlpack(x)
   if not options.copy then return t end
-  -- Our copy: not every producer makes one when asked, and ours is writable.
+  -- Our copy: not every producer makes one when asked, and ours is writable. The original goes at once.
   local copy = create.clone(t)
   slots.release(t)
+  drain()
   return copy
 end
 

@@ -1,5 +1,6 @@
 #include "exchange/capsule.h"
 
+#include "exchange/refusal.h"
 #include "python/interpreter.h"
 
 /* Python keeps the pointers. */
@@ -11,16 +12,19 @@ static const char versioned_used[] = "used_dltensor_versioned";
 /* Why an object is no fresh capsule. */
 static int capsule_refuse(PyObject *object, const char *from, xchg_error *err) {
   const char *name;
+  char text[96];
   if (xchg__py_type(object) != xchg__py.PyCapsule_Type)
-    return xchg__error_set(err, XCHG_E_CAPSULE, "%s: no capsule came back; the producer must return a PyCapsule", from);
+    return xchg__error_set(err, XCHG_E_CAPSULE, "%s: __dlpack__ returned %s; the producer must return a PyCapsule",
+                           from, xchg__object_text(object, text, sizeof text));
   if (xchg__py.PyCapsule_IsValid(object, legacy_used) || xchg__py.PyCapsule_IsValid(object, versioned_used))
-    return xchg__error_set(err, XCHG_E_CAPSULE,
-                           "%s: the capsule was used already; a capsule can be consumed once, ask the producer for another",
-                           from);
+    return xchg__error_set(
+        err, XCHG_E_CAPSULE,
+        "%s: the capsule was used already; a capsule can be consumed once, ask the producer for another", from);
   name = xchg__py.PyCapsule_GetName(object);
   if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear();
-  return xchg__error_set(err, XCHG_E_CAPSULE, "%s: the capsule is named \"%.60s\"; expected \"%s\" or \"%s\"", from,
+  return xchg__error_set(err, XCHG_E_CAPSULE,
+                         "%s: the capsule is named \"%.60s\"; only \"%s\" and \"%s\" can be consumed", from,
                          name != NULL ? name : "(NULL)", legacy_name, versioned_name);
 }
 
@@ -34,9 +38,10 @@ int xchg__capsule_open(xchg__capsule *out, PyObject *object, const char *from, x
     DLManagedTensorVersioned *managed = xchg__py.PyCapsule_GetPointer(object, versioned_name);
     /* Of another major only these first fields are known. */
     if (managed->version.major != kDLPackMajor)
-      return xchg__error_set(err, XCHG_E_VERSION,
-                             "%s: the capsule follows DLPack %u.%u; this library reads version %d.x, use an older producer",
-                             from, managed->version.major, managed->version.minor, kDLPackMajor);
+      return xchg__error_set(
+          err, XCHG_E_VERSION,
+          "%s: the capsule follows DLPack %u.%u; this library reads version %d.x, use an older producer", from,
+          managed->version.major, managed->version.minor, kDLPackMajor);
     out->managed = managed;
     out->tensor = &managed->dl_tensor;
     out->flags = managed->flags;

@@ -7,10 +7,10 @@
 #include "python/libpython.h"
 
 typedef struct {
-  PyObject *capsule;                   /* borrowed */
-  void *managed;                       /* DLManagedTensor or DLManagedTensorVersioned */
-  const DLTensor *tensor;              /* inside it */
-  uint64_t flags;                      /* 0 for a legacy capsule */
+  PyObject *capsule;      /* borrowed */
+  void *managed;          /* DLManagedTensor or DLManagedTensorVersioned */
+  const DLTensor *tensor; /* inside it */
+  uint64_t flags;         /* 0 for a legacy capsule */
   int versioned;
 } xchg__capsule;
 

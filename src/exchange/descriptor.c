@@ -5,14 +5,16 @@
 
 static int check_shape(const DLTensor *tensor, xchg_error *err) {
   if (tensor->ndim < 0 || tensor->ndim > XCHG_MAX_NDIM)
-    return xchg__error_set(err, XCHG_E_DESCRIPTOR, "dlpack: ndim is %d; tensors have 0 to %d dimensions", tensor->ndim,
+    return xchg__error_set(err, XCHG_E_DESCRIPTOR,
+                           "dlpack: ndim is %d; tensors have 0 to %d dimensions, reshape the array", tensor->ndim,
                            XCHG_MAX_NDIM);
   if (tensor->ndim > 0 && tensor->shape == NULL)
     return xchg__error_set(err, XCHG_E_DESCRIPTOR, "dlpack: shape is NULL for %d dimensions; the producer must give it",
                            tensor->ndim);
   for (int32_t d = 0; d < tensor->ndim; d++) {
     if (tensor->shape[d] < 0)
-      return xchg__error_set(err, XCHG_E_DESCRIPTOR, "dlpack: extent %lld of dimension %d is negative",
+      return xchg__error_set(err, XCHG_E_DESCRIPTOR,
+                             "dlpack: extent %lld of dimension %d is negative; the producer must give 0 or more",
                              (long long)tensor->shape[d], d + 1);
   }
   return 0;
@@ -47,6 +49,7 @@ static int check_memory(xchg__checked *out, const DLTensor *tensor, const xchg_d
   const xchg_description *d = &out->description;
   uintptr_t base = (uintptr_t)tensor->data, first = base + (uintptr_t)tensor->byte_offset;
   int64_t low, high, span;
+  char shape[160], strides[160];
   out->bytes = 0;
   out->description.data = (void *)first;
   if (is_handle(d->device_type)) {
@@ -56,8 +59,11 @@ static int check_memory(xchg__checked *out, const DLTensor *tensor, const xchg_d
                              "starts at its buffer's beginning",
                              (unsigned long long)tensor->byte_offset, xchg_device_name(d->device_type));
   } else if (first < base) {
-    return xchg__error_set(err, XCHG_E_DESCRIPTOR, "dlpack: byte_offset %llu runs past the end of memory",
-                           (unsigned long long)tensor->byte_offset);
+    return xchg__error_set(
+        err, XCHG_E_DESCRIPTOR,
+        "dlpack: byte_offset %llu runs past the end of memory; the producer must count it in bytes from "
+        "data",
+        (unsigned long long)tensor->byte_offset);
   }
   if (numel == 0)
     return 0;
@@ -66,13 +72,18 @@ static int check_memory(xchg__checked *out, const DLTensor *tensor, const xchg_d
                            "dlpack: data is NULL for %lld elements: a fake, wrapper or lazily allocated tensor has no "
                            "memory to share; materialise it first",
                            (long long)numel);
-  if (xchg__layout_span(d->ndim, d->shape, d->strides, &low, &high) != 0)
-    return xchg__error_set(err, XCHG_E_DESCRIPTOR, "dlpack: the strides reach past the end of memory");
   /* low <= 0 <= high; both in elements. Bits first: sub-byte elements are packed. */
-  if (__builtin_mul_overflow(low, (int64_t)dtype->bits, &low) || __builtin_mul_overflow(high, (int64_t)dtype->bits, &high) ||
+  if (xchg__layout_span(d->ndim, d->shape, d->strides, &low, &high) != 0 ||
+      __builtin_mul_overflow(low, (int64_t)dtype->bits, &low) ||
+      __builtin_mul_overflow(high, (int64_t)dtype->bits, &high) ||
       __builtin_add_overflow(high, (int64_t)dtype->bits + 7, &high) || __builtin_sub_overflow(high, low, &span) ||
       (uintptr_t)(-(low / 8)) > first || first + (uintptr_t)(high / 8) < first)
-    return xchg__error_set(err, XCHG_E_DESCRIPTOR, "dlpack: shape and strides reach past the end of memory");
+    return xchg__error_set(
+        err, XCHG_E_DESCRIPTOR,
+        "dlpack: shape %s with strides %s reaches past the end of memory; the producer must count strides "
+        "in elements",
+        xchg__layout_format(shape, sizeof shape, d->ndim, d->shape),
+        d->strides == NULL ? "NULL" : xchg__layout_format(strides, sizeof strides, d->ndim, d->strides));
   out->bytes = span / 8;
   if (!is_handle(d->device_type) && (first & (uintptr_t)(dtype->align - 1)) != 0)
     return xchg__error_set(err, XCHG_E_DESCRIPTOR,
@@ -92,11 +103,16 @@ int xchg__descriptor_check(xchg__checked *out, const DLTensor *tensor, uint64_t 
     return code;
   dtype = xchg_dtype_info(d->dtype);
   if (flags & kDLFlagSubbytePadded)
-    return xchg__error_set(err, XCHG_E_DTYPE, "dlpack: %s elements padded to bytes are not supported; export them packed",
-                           dtype->name);
+    return xchg__error_set(err, XCHG_E_DTYPE,
+                           "dlpack: %s elements padded to bytes are not supported; export them packed", dtype->name);
   numel = xchg__layout_numel(tensor->ndim, tensor->shape);
-  if (numel < 0 || xchg__dtype_bytes(d->dtype, numel) < 0)
-    return xchg__error_set(err, XCHG_E_DESCRIPTOR, "dlpack: the extents multiply to more than 2^63 bytes");
+  if (numel < 0 || xchg__dtype_bytes(d->dtype, numel) < 0) {
+    char shape[160];
+    return xchg__error_set(
+        err, XCHG_E_DESCRIPTOR,
+        "dlpack: shape %s of %s is larger than any memory; the producer must give the extents of an array",
+        xchg__layout_format(shape, sizeof shape, tensor->ndim, tensor->shape), dtype->name);
+  }
   d->device_type = tensor->device.device_type;
   /* The host is one device: JAX numbers its simulated ones. */
   d->device_id = xchg__device_host_readable(d->device_type) ? 0 : tensor->device.device_id;
@@ -106,7 +122,8 @@ int xchg__descriptor_check(xchg__checked *out, const DLTensor *tensor, uint64_t 
   d->shape = tensor->shape;
   d->strides = numel == 0 ? NULL : tensor->strides; /* of an empty array: arbitrary */
   if (dtype->bits % 8 != 0 && d->strides != NULL && !xchg_layout_is_contiguous(d->ndim, d->shape, d->strides))
-    return xchg__error_set(err, XCHG_E_DTYPE, "dlpack: packed %s elements with strides are not supported; make the array contiguous",
+    return xchg__error_set(err, XCHG_E_DTYPE,
+                           "dlpack: packed %s elements with strides are not supported; make the array contiguous",
                            dtype->name);
   return check_memory(out, tensor, dtype, numel, err);
 }

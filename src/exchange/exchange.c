@@ -29,7 +29,8 @@ static int exchange_from_dlpack(lua_State *L) {
   int code, raised = 0;
   err.code = 0;
   if (object == NULL || lua_type(L, 2) != XCHG_LUA_TCDATA)
-    return xchg__raisef(L, XCHG_E_TYPE, "from_dlpack: expected a Python object, got %s; Lua values go through xchg.tensor",
+    return xchg__raisef(L, XCHG_E_TYPE,
+                        "from_dlpack: expected a Python object, got %s; Lua values go through xchg.tensor",
                         luaL_typename(L, 1));
   if (xchg__gil_enter(&gil, &err) != 0)
     return xchg__raise(L, &err);
@@ -91,9 +92,20 @@ static int exchange_misses(lua_State *L) {
   return 1;
 }
 
+/* exchange.drain(): runs the queued releases, as every entry into Python does. */
+static int exchange_drain(lua_State *L) {
+  xchg__gil_state gil;
+  xchg_error err;
+  err.code = 0;
+  if (xchg__gil_enter(&gil, &err) != 0)
+    return xchg__raise(L, &err);
+  xchg__gil_leave(gil);
+  return 0;
+}
+
 void xchg__exchange_open(lua_State *L) {
   int arena = lua_gettop(L);
-  lua_createtable(L, 0, 3);
+  lua_createtable(L, 0, 5);
   lua_pushvalue(L, arena);
   xchg__door_push(L, raise_pending, 0);
   lua_pushcclosure(L, exchange_from_dlpack, 2);
@@ -106,5 +118,7 @@ void xchg__exchange_open(lua_State *L) {
   lua_setfield(L, -2, "producer");
   lua_pushcfunction(L, exchange_misses);
   lua_setfield(L, -2, "misses");
+  lua_pushcfunction(L, exchange_drain);
+  lua_setfield(L, -2, "drain");
   lua_remove(L, arena);
 }

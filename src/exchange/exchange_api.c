@@ -38,9 +38,12 @@ const DLPackExchangeAPI *xchg__exchange_api_find(PyObject *type) {
     }
     header = table_of(value);
     xchg__py.Py_DecRef(value);
-    for (int n = 0; header != NULL && n < MAX_TABLES; n++, header = header->prev_api) {
+    for (int n = 0; header != NULL && n < MAX_TABLES; n++) {
       if (header->version.major == kDLPackMajor)
         return (const DLPackExchangeAPI *)header;
+      header = header->prev_api;
+      if (header != NULL && !is_readable(header, sizeof(DLPackExchangeAPI)))
+        break;
     }
   }
   return NULL;

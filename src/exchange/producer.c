@@ -57,8 +57,8 @@ static int is_type(PyObject *object) {
 static int is_class(PyObject *type, const char *module, const char *name, int subclasses) {
   PyObject *loaded = xchg__py.PyDict_GetItemString(xchg__py.PyImport_GetModuleDict(), module);
   PyObject *class = loaded != NULL ? attribute(loaded, name) : NULL;
-  int answer = class == type ||
-               (subclasses && class != NULL && is_type(class) && xchg__py.PyType_IsSubtype(type, class));
+  int answer =
+      class == type || (subclasses && class != NULL && is_type(class) && xchg__py.PyType_IsSubtype(type, class));
   xchg__py.Py_DecRef(class);
   return answer;
 }
@@ -79,15 +79,25 @@ static int is_from(PyObject *type, const char *package) {
 }
 
 static xchg__family family_of(PyObject *type) {
+  PyObject *mro;
+  xchg__family family = XCHG_FAMILY_OTHER;
   if (is_class(type, "numpy", "ndarray", 0))
     return XCHG_FAMILY_NUMPY;
   if (is_class(type, "torch", "Tensor", 1))
     return XCHG_FAMILY_TORCH;
-  if (is_from(type, "tensorflow"))
-    return XCHG_FAMILY_TENSORFLOW;
-  if (is_from(type, "jaxlib") || is_from(type, "jax"))
-    return XCHG_FAMILY_JAX;
-  return XCHG_FAMILY_OTHER;
+  /* A class of the user's may stand in front of the library's. */
+  mro = attribute(type, "__mro__");
+  for (Py_ssize_t i = 0, n = mro != NULL ? xchg__py.PyTuple_Size(mro) : 0; i < n && family == XCHG_FAMILY_OTHER; i++) {
+    PyObject *class = xchg__py.PyTuple_GetItem(mro, i);
+    if (is_from(class, "tensorflow"))
+      family = XCHG_FAMILY_TENSORFLOW;
+    else if (is_from(class, "jaxlib") || is_from(class, "jax"))
+      family = XCHG_FAMILY_JAX;
+  }
+  if (xchg__py.PyErr_Occurred() != NULL)
+    xchg__py.PyErr_Clear(); /* an __mro__ that is no tuple */
+  xchg__py.Py_DecRef(mro);
+  return family;
 }
 
 static int is_plain_torch(PyObject *type) {

@@ -25,9 +25,9 @@ typedef struct {
 
 /* Names, interned once. All NULL until xchg__producer_prepare. */
 typedef struct {
-  PyObject *dlpack;        /* "__dlpack__" */
-  PyObject *dlpack_device; /* "__dlpack_device__" */
-  PyObject *max_version;   /* (1, 3) */
+  PyObject *dlpack;              /* "__dlpack__" */
+  PyObject *dlpack_device;       /* "__dlpack_device__" */
+  PyObject *max_version;         /* (1, 3) */
   PyObject *max_version_keyword; /* ("max_version",) */
 } xchg__producer_names;
 extern xchg__producer_names xchg__names;

@@ -5,13 +5,39 @@
 
 /* ---- asking without leaving traces --------------------------------------------------------------- */
 
-/* Copies a str, or "" for anything else. */
+/* Copies a str, or "" for anything else: what is no UTF-8 escaped, no NUL inside, cut between characters. */
 static void text_of(PyObject *object, char *out, size_t size) {
+  PyObject *bytes = NULL;
+  char *text;
   Py_ssize_t length;
-  const char *text = object != NULL ? xchg__py.PyUnicode_AsUTF8AndSize(object, &length) : NULL;
-  snprintf(out, size, "%s", text != NULL ? text : "");
+  size_t used = 0;
+  if (object != NULL && xchg__py.PyType_GetFlags(xchg__py_type(object)) & XCHG_PY_UNICODE_SUBCLASS)
+    bytes = xchg__py.PyUnicode_AsEncodedString(object, "utf-8", "backslashreplace");
+  if (bytes != NULL && xchg__py.PyBytes_AsStringAndSize(bytes, &text, &length) == 0) {
+    used = (size_t)length < size ? (size_t)length : size - 1;
+    if (used < (size_t)length) {
+      while (used > 0 && ((unsigned char)text[used] & 0xc0) == 0x80)
+        used--;
+    }
+    memcpy(out, text, used);
+    for (size_t i = 0; i < used; i++) {
+      if (out[i] == '\0')
+        out[i] = ' ';
+    }
+  }
+  out[used] = '\0';
   if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear();
+  xchg__py.Py_DecRef(bytes);
+}
+
+const char *xchg__object_text(PyObject *object, char *out, size_t size) {
+  PyObject *text = xchg__py.PyObject_Repr(object);
+  if (text == NULL)
+    xchg__py.PyErr_Clear();
+  text_of(text, out, size);
+  xchg__py.Py_DecRef(text);
+  return out;
 }
 
 static PyObject *attribute(PyObject *object, const char *name) {
@@ -70,9 +96,10 @@ static int torch_check(PyObject *object, xchg_error *err) {
   if (says(object, intern(&requires_grad, "requires_grad"), 0))
     return xchg__error_set(err, XCHG_E_REFUSED, "dlpack: the torch tensor requires grad; pass x.detach()");
   if (says(object, intern(&is_neg, "is_neg"), 1))
-    return xchg__error_set(err, XCHG_E_REFUSED,
-                           "dlpack: the torch tensor has its negative bit set, its memory holds the opposite signs; pass "
-                           "x.resolve_neg()");
+    return xchg__error_set(
+        err, XCHG_E_REFUSED,
+        "dlpack: the torch tensor has its negative bit set, its memory holds the opposite signs; pass "
+        "x.resolve_neg()");
   if (says(object, intern(&is_complex, "is_complex"), 1) && says(object, intern(&is_conj, "is_conj"), 1))
     return xchg__error_set(err, XCHG_E_REFUSED,
                            "dlpack: the torch tensor has its conjugate bit set; pass x.resolve_conj()");
@@ -111,10 +138,11 @@ static int tensorflow_check(PyObject *object, xchg_error *err) {
   text_of(value, name, sizeof name);
   xchg__py.Py_DecRef(value);
   xchg__py.Py_DecRef(dtype);
-  if (strcmp(name, "string") == 0)
+  if (strcmp(name, "string") == 0 || strcmp(name, "resource") == 0 || strcmp(name, "variant") == 0)
     return xchg__error_set(err, XCHG_E_DTYPE,
-                           "dlpack: TensorFlow ends the process when it exports a string tensor; use x.numpy() and its "
-                           "elements");
+                           "dlpack: TensorFlow ends the process when it exports a %s tensor; use x.numpy() and its "
+                           "elements",
+                           name);
   return 0;
 }
 
@@ -132,20 +160,37 @@ const char *xchg__refusal_cure(xchg__family family, PyObject *object) {
   return family == XCHG_FAMILY_TORCH ? torch_cure(object) : "";
 }
 
-int xchg__refusal_set(xchg_error *err, const char *where, xchg__family family, PyObject *object) {
-  PyObject *type, *value, *traceback, *text;
-  char producer[128], exception[128], reason[256];
-  xchg__py.PyErr_Fetch(&type, &value, &traceback);
-  xchg__py.PyErr_NormalizeException(&type, &value, &traceback);
-  text = value != NULL ? xchg__py.PyObject_Str(value) : NULL;
-  text_of(text, reason, sizeof reason);
-  reason[strcspn(reason, "\n")] = '\0'; /* torch adds a C++ backtrace */
-  xchg__py.Py_DecRef(text);
+/* "ExceptionType: first line" of what PyErr_Fetch and PyErr_NormalizeException gave. */
+static void reason_of(PyObject *type, PyObject *value, char *out, size_t size) {
+  char name[128], text[256];
+  PyObject *message = value != NULL ? xchg__py.PyObject_Str(value) : NULL;
   if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear(); /* of a failing __str__ */
-  xchg__error_set(err, XCHG_E_REFUSED, "%s: %s refuses: %s: %s%s", where,
-                  xchg__type_name(xchg__py_type(object), producer, sizeof producer),
-                  type != NULL ? xchg__type_name(type, exception, sizeof exception) : "no exception", reason,
+  text_of(message, text, sizeof text);
+  xchg__py.Py_DecRef(message);
+  text[strcspn(text, "\n")] = '\0'; /* torch adds a C++ backtrace */
+  if (type == NULL)
+    snprintf(out, size, "no reason given");
+  else
+    snprintf(out, size, "%s%s%s", xchg__type_name(type, name, sizeof name), text[0] != '\0' ? ": " : "", text);
+}
+
+void xchg__refusal_reason(char *out, size_t size) {
+  PyObject *type, *value, *traceback;
+  xchg__py.PyErr_Fetch(&type, &value, &traceback);
+  xchg__py.PyErr_NormalizeException(&type, &value, &traceback);
+  reason_of(type, value, out, size);
+  xchg__py.PyErr_Restore(type, value, traceback);
+}
+
+int xchg__refusal_set(xchg_error *err, const char *where, xchg__family family, PyObject *object) {
+  PyObject *type, *value, *traceback;
+  char producer[128], reason[384];
+  xchg__py.PyErr_Fetch(&type, &value, &traceback);
+  xchg__py.PyErr_NormalizeException(&type, &value, &traceback);
+  reason_of(type, value, reason, sizeof reason);
+  xchg__error_set(err, XCHG_E_REFUSED, "%s: %s refuses: %s%s", where,
+                  xchg__type_name(xchg__py_type(object), producer, sizeof producer), reason,
                   xchg__refusal_cure(family, object));
   xchg__py.PyErr_Restore(type, value, traceback);
   return XCHG_E_REFUSED;

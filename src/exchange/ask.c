@@ -1,0 +1,138 @@
+#include "exchange/ask.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "exchange/refusal.h"
+
+/* An int of a tuple, or of something that can be one. 0, or -1 (no exception is left). */
+static int tuple_int(PyObject *tuple, Py_ssize_t place, int32_t *out) {
+  PyObject *number = xchg__py.PyNumber_Index(xchg__py.PyTuple_GetItem(tuple, place));
+  int overflow = 0;
+  long long value = number != NULL ? xchg__py.PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
+  xchg__py.Py_DecRef(number);
+  if (xchg__py.PyErr_Occurred() != NULL) {
+    xchg__py.PyErr_Clear();
+    return -1;
+  }
+  if (overflow != 0 || value < INT32_MIN || value > INT32_MAX)
+    return -1;
+  *out = (int32_t)value;
+  return 0;
+}
+
+int xchg__ask_device(PyObject *object, xchg__family family, DLDevice *out, xchg_error *err) {
+  PyObject *answer = xchg__py.PyObject_VectorcallMethod(xchg__names.dlpack_device, &object, 1, NULL);
+  char name[128], text[64];
+  int good;
+  out->device_type = 0;
+  out->device_id = 0;
+  if (answer == NULL) {
+    if (xchg__py.PyErr_ExceptionMatches(xchg__py.PyExc_AttributeError)) {
+      xchg__py.PyErr_Clear();
+      return 0;
+    }
+    return xchg__refusal_set(err, "from_dlpack", family, object);
+  }
+  good = xchg__py.PyType_GetFlags(xchg__py_type(answer)) & XCHG_PY_TUPLE_SUBCLASS &&
+         xchg__py.PyTuple_Size(answer) == 2 && tuple_int(answer, 0, &out->device_type) == 0 && out->device_type > 0 &&
+         /* Paddle has said None for the host. */
+         (xchg__py.PyTuple_GetItem(answer, 1) == xchg__py._Py_NoneStruct || tuple_int(answer, 1, &out->device_id) == 0);
+  if (!good)
+    xchg__error_set(
+        err, XCHG_E_DESCRIPTOR,
+        "from_dlpack: %s.__dlpack_device__() returned %s; the producer must return two integers (device type, id)",
+        xchg__type_name(xchg__py_type(object), name, sizeof name), xchg__object_text(answer, text, sizeof text));
+  xchg__py.Py_DecRef(answer);
+  return good ? 0 : XCHG_E_DESCRIPTOR;
+}
+
+/* Whether the pending TypeError is about the keyword, not about the data. */
+static int is_about_keyword(void) {
+  PyObject *type, *value, *traceback, *text = NULL;
+  const char *message = NULL;
+  Py_ssize_t length;
+  int answer;
+  if (!xchg__py.PyErr_ExceptionMatches(xchg__py.PyExc_TypeError))
+    return 0;
+  xchg__py.PyErr_Fetch(&type, &value, &traceback);
+  xchg__py.PyErr_NormalizeException(&type, &value, &traceback);
+  text = value != NULL ? xchg__py.PyObject_Str(value) : NULL;
+  message = text != NULL ? xchg__py.PyUnicode_AsUTF8AndSize(text, &length) : NULL;
+  answer = message != NULL &&
+           (strstr(message, "max_version") != NULL || strstr(message, "takes no keyword arguments") != NULL);
+  if (message == NULL)
+    xchg__py.PyErr_Clear();
+  xchg__py.Py_DecRef(text);
+  xchg__py.PyErr_Restore(type, value, traceback);
+  return answer;
+}
+
+/* Calls `__dlpack__`, with max_version if the type is known or hoped to take it. */
+static PyObject *call_dlpack(const xchg__producer *producer, PyObject *object, int max_version) {
+  PyObject *arguments[2];
+  PyObject *keywords = max_version ? xchg__names.max_version_keyword : NULL, *capsule;
+  arguments[0] = object;
+  arguments[1] = xchg__names.max_version;
+  if (producer->method == NULL)
+    return xchg__py.PyObject_VectorcallMethod(xchg__names.dlpack, arguments, 1, keywords);
+  /* The method's owner may be changed while it runs. */
+  xchg__py.Py_IncRef(producer->method);
+  capsule = xchg__py.PyObject_Vectorcall(producer->method, arguments, 1, keywords);
+  xchg__py.Py_DecRef(producer->method);
+  return capsule;
+}
+
+/* Whether the object has no `__dlpack__` at all, as the pending AttributeError may say; it stays pending otherwise. */
+static int is_absent(PyObject *object) {
+  PyObject *type, *value, *traceback, *method;
+  if (!xchg__py.PyErr_ExceptionMatches(xchg__py.PyExc_AttributeError))
+    return 0;
+  xchg__py.PyErr_Fetch(&type, &value, &traceback);
+  method = xchg__py.PyObject_GetAttr(object, xchg__names.dlpack);
+  if (method != NULL) { /* it is there, and an attribute is missing inside it */
+    xchg__py.Py_DecRef(method);
+    xchg__py.PyErr_Restore(type, value, traceback);
+    return 0;
+  }
+  xchg__py.PyErr_Clear();
+  xchg__py.Py_DecRef(type);
+  xchg__py.Py_DecRef(value);
+  xchg__py.Py_DecRef(traceback);
+  return 1;
+}
+
+PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, xchg_error *err) {
+  PyObject *capsule;
+  xchg_error first = {0}; /* what the call with max_version said */
+  char name[128];
+  if (producer->takes_max_version) {
+    capsule = call_dlpack(producer, object, 1);
+    if (capsule != NULL)
+      return capsule;
+    if (is_absent(object)) {
+      xchg__error_set(err, XCHG_E_ABSENT,
+                      "from_dlpack: %s has no __dlpack__; pass an array of a library that speaks DLPack, or a capsule",
+                      xchg__type_name(xchg__py_type(object), name, sizeof name));
+      return NULL;
+    }
+    if (!is_about_keyword()) {
+      xchg__refusal_set(err, "from_dlpack", producer->family, object);
+      return NULL;
+    }
+    xchg__refusal_reason(first.message, sizeof first.message);
+    xchg__py.PyErr_Clear();
+  }
+  capsule = call_dlpack(producer, object, 0);
+  if (capsule == NULL) {
+    xchg__refusal_set(err, "from_dlpack", producer->family, object);
+    if (first.message[0] != '\0') {
+      size_t length = strlen(err->message);
+      snprintf(err->message + length, sizeof err->message - length, "; asked with max_version before: %s",
+               first.message);
+    }
+  } else if (producer->takes_max_version && xchg__py_type(object) == producer->type) {
+    xchg__producer_of(producer->type)->takes_max_version = 0; /* another time at once */
+  }
+  return capsule;
+}

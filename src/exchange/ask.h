@@ -1,0 +1,15 @@
+/* ask.h: what a producer is asked through its Python methods. */
+#ifndef XCHG_EXCHANGE_ASK_H
+#define XCHG_EXCHANGE_ASK_H
+
+#include "exchange/producer.h"
+
+/* The device that the object says it is on; device_type 0 for an object without the method. 0, or an error (the
+ * exception, if the producer raised one, pending). GIL held. */
+int xchg__ask_device(PyObject *object, xchg__family family, DLDevice *out, xchg_error *err);
+
+/* A new capsule from the object's `__dlpack__`: versioned if it knows such, or NULL and an error, the exception (if the
+ * producer raised one) pending. XCHG_E_ABSENT where there is no such method. GIL held. */
+PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, xchg_error *err);
+
+#endif
