@@ -47,6 +47,9 @@ end
 -- ---- what the compiler does --------------------------------------------------------------------------
 
 local has_vmdef, vmdef = pcall(require, "jit.vmdef")
+
+-- The compiler's ordinary second thoughts about nested loops: it starts again, further in or further out.
+local SECOND_THOUGHTS = { ["leaving loop in root trace"] = true, ["inner loop in root trace"] = true }
 local watched -- the case that runs
 
 -- Only notes: what it means is asked later, outside the compiler.
@@ -58,6 +61,10 @@ local function trace_event(what, _, func, pc, code, info)
   elseif what == "stop" then
     case.traces = case.traces + 1
   elseif what == "abort" then
+    if has_vmdef and SECOND_THOUGHTS[vmdef.traceerr[code]] then
+      case.retries = case.retries + 1
+      return
+    end
     case.aborts = case.aborts + 1
     case.events[#case.events + 1] = { func = func, pc = pc, code = code, info = info }
   end
@@ -116,7 +123,7 @@ end
 jit.off(once)
 
 local function prepare(case)
-  case.aborts, case.stitches, case.traces, case.events, case.samples = 0, 0, 0, {}, {}
+  case.aborts, case.retries, case.stitches, case.traces, case.events, case.samples = 0, 0, 0, 0, {}, {}
   if case.n then
     once(case, case.n)
     return
@@ -200,8 +207,9 @@ end
 local function compiler_notes(case)
   local out = {}
   if case.compiles then
-    out[1] = ("%d abort%s%s"):format(case.aborts, case.aborts == 1 and "" or "s", case.aborts > 0 and " MISSED" or "")
+    out[1] = ("%d abort%s"):format(case.aborts, case.aborts == 1 and "" or "s") .. (case.aborts > 0 and " MISSED" or "")
     if case.traces == 0 then out[#out + 1] = "NOT COMPILED" end
+    if case.retries > 2 then out[#out + 1] = case.retries .. " restarts" end
     if case.stitches > 0 then out[#out + 1] = case.stitches .. " stitched" end
   end
   return table.concat(out, ", ")
@@ -212,7 +220,8 @@ local function print_case(case)
   local against = case.against
   local value = M.median(case.samples)
   if not against then
-    M.row(case.name, value, nil, M.quantile(case.samples, 0.1), M.quantile(case.samples, 0.9), nil, compiler_notes(case))
+    M.row(case.name, value, nil, M.quantile(case.samples, 0.1), M.quantile(case.samples, 0.9), nil,
+      compiler_notes(case))
     return
   end
   local ratios = M.ratios(case, against)

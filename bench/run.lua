@@ -1,7 +1,7 @@
 --- What things cost, as ratios to what others pay for the same, measured in the same run.
 --
 --   luajit bench/run.lua              every table
---   luajit bench/run.lua imports sums    some of them
+--   luajit bench/run.lua imports sums some of them
 --   luajit bench/run.lua list         their names
 
 local folder = arg[0]:match("^(.*)/[^/]*$") or "."
@@ -19,7 +19,9 @@ for _, word in ipairs(arg) do
   else
     local known = false
     for _, name in ipairs(TABLES) do known = known or name == word end
-    if not known then error(("bench: there is no table %q; there are %s"):format(word, table.concat(TABLES, " ")), 0) end
+    if not known then
+      error(("bench: there is no table %q; there are %s"):format(word, table.concat(TABLES, " ")), 0)
+    end
     chosen[#chosen + 1] = word
   end
 end

@@ -58,7 +58,8 @@ return function()
 
   measure.title("parts", "where the time of from_dlpack(NumPy) + release goes")
   local all = { name = "the whole, locked", run = whole(), locked = true, against = reference, compiles = true }
-  local entry = { name = "C: one GIL taken and dropped", run = function(n) return C.bench_gil(n) end, against = reference }
+  local entry = { name = "C: one GIL taken and dropped", against = reference,
+    run = function(n) return C.bench_gil(n) end }
   measure.table { rounds = 101, cases = {
     reference,
     all,

@@ -61,7 +61,8 @@ return function()
     local peer = setup.calling(name, callable, array)
     peer.against = reference
     cases[#cases + 1] = peer
-    cases[#cases + 1] = { name = "  from_dlpack + release, locked, to that", run = import(), locked = true, against = peer }
+    cases[#cases + 1] = { name = "  from_dlpack + release, locked, to that", run = import(), locked = true,
+      against = peer }
     cases[#cases + 1] = { name = "  from_dlpack + release, to that", run = import(), against = peer }
   end
   local function peer(label, module, why, functions)
