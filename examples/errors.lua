@@ -6,11 +6,11 @@ local xchg = require "xchg"
 local py = xchg.python
 local np = py.import "numpy"
 
--- Runs `fn`, which must fail, and shows the error.
+-- Runs `fn`, which must fail, and shows the error. What a library says differs between its versions.
 local function show(fn, ...)
   local done, e = pcall(fn, ...)
   assert(not done, "no error")
-  print(("%-18s %s"):format(e.code, e.message:match "[^\n]*"))
+  print(("%-18s %s"):format(e.code, e.type or e.message))
   return e
 end
 
@@ -32,15 +32,17 @@ e = show(function() return np.no_such_function end)
 assert(e.type == "AttributeError")
 e = show(py.exec, "def f(n):\n    return 1 // n\nf(0)")
 assert(e.traceback:find("line 2, in f", 1, true))
+local division = e
 
 print "-- what cannot be shared says why"
 show(xchg.from_dlpack, py.list { 1, 2, 3 })
-show(xchg.from_dlpack, np.array(py.list { "text" }))
+e = show(xchg.from_dlpack, np.array(py.list { "text" }))
+assert(e.message:find("numpy.ndarray refuses: BufferError: ", 1, true))
 show(xchg.from_dlpack, { 1, 2, 3 })
 
 print "-- an error that is not handled prints place, message and traceback"
-local where, problem = e.where, tostring(e)
-assert(problem:sub(1, #where) == where and problem:find("ZeroDivisionError", 1, true))
+local text = tostring(division)
+assert(text:sub(1, #division.where) == division.where and text:find("ZeroDivisionError", 1, true))
 local failed, released = pcall(function()
   t:release()
   return t[1]
