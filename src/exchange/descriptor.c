@@ -43,6 +43,15 @@ static int is_handle(int32_t device_type) {
   return device_type == kDLOpenCL || device_type == kDLVulkan || device_type == kDLMetal || device_type == kDLWebGPU;
 }
 
+/* As xchg__layout_span; NULL strides mean compact ones. */
+static int layout_span(const xchg_description *d, int64_t numel, int64_t *low, int64_t *high) {
+  if (d->strides != NULL)
+    return xchg__layout_span(d->ndim, d->shape, d->strides, low, high);
+  *low = 0;
+  *high = numel - 1;
+  return 0;
+}
+
 /* The first element's address, and the bytes that the layout reaches around it, without wrapping. */
 static int check_memory(xchg__checked *out, const DLTensor *tensor, const xchg_dtype *dtype, int64_t numel,
                         xchg_error *err) {
@@ -73,7 +82,7 @@ static int check_memory(xchg__checked *out, const DLTensor *tensor, const xchg_d
                            "memory to share; materialise it first",
                            (long long)numel);
   /* low <= 0 <= high; both in elements. Bits first: sub-byte elements are packed. */
-  if (xchg__layout_span(d->ndim, d->shape, d->strides, &low, &high) != 0 ||
+  if (layout_span(d, numel, &low, &high) != 0 ||
       __builtin_mul_overflow(low, (int64_t)dtype->bits, &low) ||
       __builtin_mul_overflow(high, (int64_t)dtype->bits, &high) ||
       __builtin_add_overflow(high, (int64_t)dtype->bits + 7, &high) || __builtin_sub_overflow(high, low, &span) ||
@@ -102,7 +111,7 @@ int xchg__descriptor_check(xchg__checked *out, const DLTensor *tensor, uint64_t 
       (code = xchg__dtype_from_dlpack(&d->dtype, tensor->dtype, err)) != 0)
     return code;
   dtype = xchg_dtype_info(d->dtype);
-  if (flags & kDLFlagSubbytePadded)
+  if (flags & kDLFlagSubbytePadded && tensor->dtype.bits % 8 != 0)
     return xchg__error_set(err, XCHG_E_DTYPE,
                            "dlpack: %s elements padded to bytes are not supported; export them packed", dtype->name);
   numel = xchg__layout_numel(tensor->ndim, tensor->shape);
