@@ -54,15 +54,18 @@ function M.fails_with(code, fragment, fn, ...)
   return e
 end
 
---- Collects in both collectors until nothing more happens.
-function M.collect()
-  for _ = 1, 3 do
-    collectgarbage()
-    collectgarbage()
-    xchg.python.collect()
-  end
-  xchg.python.import("gc").collect()
+--- Collects in Lua, and lets go in Python of what was found.
+function M.settle()
+  collectgarbage()
+  collectgarbage()
   xchg.python.collect()
+end
+
+--- Collects in both collectors.
+function M.collect()
+  M.settle()
+  xchg.python.import("gc").collect()
+  M.settle()
 end
 
 return M

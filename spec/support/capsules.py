@@ -233,6 +233,14 @@ def alive():
     return len(_made)
 
 
+def account():
+    """How many have not been deleted, and how many were deleted twice, since the last account."""
+    left, twice = len(_made), len(strays)
+    _made.clear()
+    strays.clear()
+    return left, twice
+
+
 class Producer:
     """An object with `__dlpack__`; each call is written down."""
 
