@@ -33,7 +33,8 @@ static void fiber_run(int number) {
     failed |= lua_pcall(L, 1, 0, 0) != 0;
   }
   if (lua_gettop(L) > 0) {
-    fprintf(stderr, "fiber %d: %s\n", number + 1, luaL_callmeta(L, -1, "__tostring") ? lua_tostring(L, -1) : lua_tostring(L, -1));
+    fprintf(stderr, "fiber %d: %s\n", number + 1,
+            luaL_callmeta(L, -1, "__tostring") ? lua_tostring(L, -1) : lua_tostring(L, -1));
   }
   ended[number] = 1;
   current = 1 - number;

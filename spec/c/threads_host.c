@@ -2,11 +2,15 @@
  *
  * Each letter of PLAN is a step: m a state on the main thread; s a state on a thread of its own, waited for; S the
  * same with the state left open; p two threads at once, a state each. The script finds `where` ("main", "side" or
- * "pair") before its arguments. Ends with the sum of the failures. */
+ * "pair") before its arguments. Ends with the sum of the failures. With REAP in the environment it takes the status
+ * of every child of the process, as servers do. */
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -62,8 +66,20 @@ static int threads_run(job *jobs, int number) {
   return failed;
 }
 
+static void children_reap(int signal_number) {
+  int kept = errno;
+  (void)signal_number;
+  while (waitpid(-1, NULL, WNOHANG) > 0) {
+  }
+  errno = kept;
+}
+
 int main(int argc, char **argv) {
   int failed = 0;
+  if (getenv("REAP") != NULL) {
+    struct sigaction action = {.sa_handler = children_reap};
+    sigaction(SIGCHLD, &action, NULL);
+  }
   if (argc < 3) {
     fprintf(stderr, "usage: %s PLAN SCRIPT ARG...\n", argv[0]);
     return 98;
@@ -82,8 +98,7 @@ int main(int argc, char **argv) {
       jobs[0].where = "pair";
       failed += threads_run(jobs, 2);
       break;
-    default:
-      failed += threads_run(jobs, 1);
+    default: failed += threads_run(jobs, 1);
     }
   }
   return failed;

@@ -108,13 +108,13 @@ function M.run(script, options)
   for _, word in ipairs(command) do program[#program + 1] = quote(word) end
   program[#program + 1] = quote(folder .. "/script.lua")
   for _, word in ipairs(options.args or {}) do program[#program + 1] = quote(word) end
-  -- env looks its command up in the new PATH, so it gets the file's full name.
+  -- env looks commands up in the new PATH, so they get their full names.
   if not command[1]:find("/", 1, true) then
     program[1] = '"$(command -v ' .. program[1] .. ')"'
   end
 
-  local line = ("%s timeout -k 5 %g %s %s <%s >%s 2>%s; echo $? >%s"):format(options.before or "",
-    options.timeout or 60, table.concat(words, " "), table.concat(program, " "), options.input or "/dev/null",
+  local line = ("%s %s \"$(command -v timeout)\" -k 5 %g %s <%s >%s 2>%s; echo $? >%s"):format(options.before or "",
+    table.concat(words, " "), options.timeout or 60, table.concat(program, " "), options.input or "/dev/null",
     quote(folder .. "/stdout"), quote(folder .. "/stderr"), quote(folder .. "/status"))
   -- A subshell's own stderr takes the shell's remark on a child that a signal ended.
   os.execute("{ " .. line .. "; } 2>/dev/null")

@@ -42,7 +42,8 @@ static int child_attributes(posix_spawnattr_t *attributes) {
     failure = posix_spawnattr_setpgroup(attributes, 0);
   }
   if (failure == 0) {
-    failure = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    failure =
+        posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   return failure;
 }
@@ -124,7 +125,7 @@ static int child_listen(xchg__child *out, int output, int complaint, const char 
   return 0;
 }
 
-/* The status, or -1: SIGCHLD ignored, or another part of the host was faster. */
+/* The status, or -1: SIGCHLD ignored, another part of the host was faster, or it had to be killed. */
 static int child_wait(pid_t child, int64_t deadline) {
   static const struct timespec pause = {0, 2000000};
   int status;
@@ -142,12 +143,9 @@ static int child_wait(pid_t child, int64_t deadline) {
     nanosleep(&pause, NULL);
   }
   kill(-child, SIGKILL);
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) {
-      return -1;
-    }
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return status;
+  return -1;
 }
 
 void xchg__child_run(xchg__child *out, const char *file, char *const argv[], const char *last, int timeout_ms) {

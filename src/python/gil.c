@@ -7,16 +7,16 @@
 
 /* What a thread keeps. Fibers that share a thread interleave; counters do not mind their order. */
 typedef struct {
-  int depth;       /* of `locked`: the GIL stays from 0 to 1 and back */
-  int inside;      /* entries that have not left: the GIL may have been given up by what they call */
-  int attached;    /* the thread state was made here, and stays */
-  int watched;     /* the thread's end is */
-  int locked_gil;  /* of the first lock */
-  int countdown;   /* entries until the next look at the clock */
-  int interval;    /* entries between two looks */
+  int depth;      /* of `locked`: the GIL stays from 0 to 1 and back */
+  int inside;     /* entries that have not left: the GIL may have been given up by what they call */
+  int attached;   /* the thread state was made here, and stays */
+  int watched;    /* the thread's end is */
+  int locked_gil; /* of the first lock */
+  int countdown;  /* entries until the next look at the clock */
+  int interval;   /* entries between two looks */
   int no_reentry;
-  int64_t since;   /* ms: when the GIL was last taken or given to others */
-  int64_t looked;  /* ms: of the last look at the clock */
+  int64_t since;  /* ms: when the GIL was last taken or given to others */
+  int64_t looked; /* ms: of the last look at the clock */
 } gil_thread;
 
 static _Thread_local gil_thread here;
@@ -81,9 +81,9 @@ static int in_subinterpreter(void) {
 }
 
 static int refuse_subinterpreter(xchg_error *err) {
-  return xchg__error_set(err, XCHG_E_NO_PYTHON,
-                         "python: sub-interpreters are not supported; run Lua under the main interpreter%s",
-                         xchg__libpython_known()->minor < 12 ? ", in a process without others (before Python 3.12)" : "");
+  return xchg__error_set(
+      err, XCHG_E_NO_PYTHON, "python: sub-interpreters are not supported; run Lua under the main interpreter%s",
+      xchg__libpython_known()->minor < 12 ? ", in a process without others (before Python 3.12)" : "");
 }
 
 /* ---- entries ---------------------------------------------------------------------------------------- */
@@ -136,9 +136,9 @@ static void drain(gil_thread *thread) {
 /* Inside `locked`: looks at the clock now and then, and lets others have the GIL when they had to wait. */
 static void breathe(gil_thread *thread) {
   int64_t now = clock_ms();
-  thread->interval = now != thread->looked                  ? 1
+  thread->interval = now != thread->looked                 ? 1
                      : thread->interval < LONGEST_INTERVAL ? thread->interval * 2
-                                                            : LONGEST_INTERVAL;
+                                                           : LONGEST_INTERVAL;
   thread->countdown = thread->interval;
   thread->looked = now;
   if (now - thread->since >= BREATH_MS) {

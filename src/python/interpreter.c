@@ -19,13 +19,8 @@ static xchg__python_options options = {.sigpipe = 1};
 static enum { NOT_SOUGHT, FOUND, NOT_FOUND } sought;
 static xchg__discovery found;
 static xchg_error failure; /* of the search or of the start */
-static xchg__python_facts facts = {.version = "",
-                                   .executable = "",
-                                   .prefix = "",
-                                   .base_prefix = "",
-                                   .library = "",
-                                   .reason = "",
-                                   .report = ""};
+static xchg__python_facts facts = {
+    .version = "", .executable = "", .prefix = "", .base_prefix = "", .library = "", .reason = "", .report = ""};
 
 static atomic_int ours;
 static pthread_t starter;

@@ -28,9 +28,9 @@ typedef struct {
   const char *executable; /* sys.executable of the probe */
   const char *prefix;
   const char *base_prefix;
-  const char *library;    /* file of libpython, or "(this executable)" */
-  const char *reason;     /* why this one: "VIRTUAL_ENV", "python3 on PATH", "already in the process", ... */
-  const char *report;     /* a line for each candidate that was looked at, and what became of it */
+  const char *library; /* file of libpython, or "(this executable)" */
+  const char *reason;  /* why this one: "VIRTUAL_ENV", "python3 on PATH", "already in the process", ... */
+  const char *report;  /* a line for each candidate that was looked at, and what became of it */
 } xchg__python_facts;
 
 /* Finds (without starting) if it was not found yet; 0 or an error that lists every candidate and why not. */

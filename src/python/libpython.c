@@ -252,8 +252,8 @@ int xchg__libpython_open(const char *path, xchg_error *err) {
   }
   if (path != NULL && !xchg__process_same_file(path, present.path)) {
     return xchg__error_set(err, XCHG_E_NO_PYTHON,
-                           "python: %s is in this process already, and a second one (%s) would mix with it", present.path,
-                           path);
+                           "python: %s is in this process already, and a second one (%s) would mix with it",
+                           present.path, path);
   }
   return present_take(err);
 }

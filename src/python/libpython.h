@@ -66,7 +66,7 @@ extern xchg__python_table xchg__py;
 
 /* The Python whose functions the process can call. */
 typedef struct {
-  const char *path; /* file of the library, or "(this executable)"; static */
+  const char *path;    /* file of the library, or "(this executable)"; static */
   const char *version; /* "3.11.7"; static */
   int minor;           /* 11 */
   int executable;      /* 1: inside the running program, there is no library file */

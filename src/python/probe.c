@@ -191,9 +191,10 @@ done:
 
 void xchg__probe_cure(const xchg__probe *probe, xchg_error *err) {
   if (probe->shared) {
-    xchg__error_set(err, XCHG_E_NO_PYTHON,
-                    "is Python %.40s without its shared library; install it (Debian, Ubuntu: apt install libpython3.%d)",
-                    probe->version, probe->minor);
+    xchg__error_set(
+        err, XCHG_E_NO_PYTHON,
+        "is Python %.40s without its shared library; install it (Debian, Ubuntu: apt install libpython3.%d)",
+        probe->version, probe->minor);
   } else {
     xchg__error_set(err, XCHG_E_NO_PYTHON,
                     "is Python %.40s built without a shared library (%.60s); rebuild it with --enable-shared (pyenv: "

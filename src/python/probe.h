@@ -8,8 +8,8 @@
 typedef struct {
   const char *executable; /* sys.executable: behind every shim, still in its environment */
   const char *prefix, *base_prefix;
-  const char *version; /* "3.11.7" */
-  const char *library; /* an existing file, "" for none */
+  const char *version;      /* "3.11.7" */
+  const char *library;      /* an existing file, "" for none */
   const char *library_name; /* what the build calls its library: "libpython3.11.a" */
   int minor;
   int shared; /* the build says that it has a shared library */

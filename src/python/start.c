@@ -66,7 +66,8 @@ static void signals_settle(const xchg__start_plan *plan, struct sigaction *saved
 
 static int status_report(const char *step, PyStatus status, xchg_error *err) {
   const char *message = status.message != NULL ? status.message : "it asked to exit";
-  return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: %s could not start: %s (%s%s%s); this process cannot try again",
+  return xchg__error_set(err, XCHG_E_NO_PYTHON,
+                         "python: %s could not start: %s (%s%s%s); this process cannot try again",
                          xchg__libpython_known()->path, message, step, status.func != NULL ? ", " : "",
                          status.func != NULL ? status.func : "");
 }
@@ -130,8 +131,7 @@ static void argv_set(const xchg__start_plan *plan) {
   PyObject *list = xchg__py.PyList_New(0);
   int failed = sys == NULL || name == NULL || list == NULL;
   for (int i = 0; !failed && i < plan->argc; i++) {
-    PyObject *text =
-        xchg__py.PyUnicode_DecodeUTF8(plan->argv[i], (Py_ssize_t)strlen(plan->argv[i]), "surrogateescape");
+    PyObject *text = xchg__py.PyUnicode_DecodeUTF8(plan->argv[i], (Py_ssize_t)strlen(plan->argv[i]), "surrogateescape");
     failed = text == NULL || xchg__py.PyList_Append(list, text) != 0;
     xchg__py.Py_DecRef(text);
   }

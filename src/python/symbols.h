@@ -24,9 +24,9 @@
   O(void, Py_SetPythonHome, (const wchar_t *))                                                                         \
   R(wchar_t *, Py_DecodeLocale, (const char *, size_t *)) /* PyMem_RawFree */                                          \
   R(void, PyMem_RawFree, (void *))                                                                                     \
-  R(void *, PyInterpreterState_Get, (void))                 /* fatal without the GIL */                                \
+  R(void *, PyInterpreterState_Get, (void)) /* fatal without the GIL */                                                \
   R(void *, PyInterpreterState_Main, (void))                                                                           \
-  R(void *, PyInterpreterState_Head, (void))                /* the newest */                                           \
+  R(void *, PyInterpreterState_Head, (void)) /* the newest */                                                          \
   R(void *, PyThreadState_GetInterpreter, (PyThreadState *))                                                           \
   O(PyThreadState *, PyThreadState_GetUnchecked, (void))    /* 3.13; NULL without one */                               \
   O(PyThreadState *, _PyThreadState_UncheckedGet, (void))   /* to 3.12 */                                              \
@@ -39,8 +39,8 @@
   R(PyObject *, PyEval_EvalCode, (PyObject *, PyObject *, PyObject *))                                                 \
   R(PyObject *, Py_CompileString, (const char *, const char *, int))                                                   \
   R(PyObject *, PyImport_ImportModule, (const char *))                                                                 \
-  R(PyObject *, PyImport_GetModuleDict, (void)) /* borrowed */                                                         \
-  R(PyObject *, PyEval_GetBuiltins, (void))     /* borrowed */                                                         \
+  R(PyObject *, PyImport_GetModuleDict, (void))                             /* borrowed */                             \
+  R(PyObject *, PyEval_GetBuiltins, (void))                                 /* borrowed */                             \
   R(PyObject *, PyCFunction_NewEx, (PyMethodDef *, PyObject *, PyObject *)) /* keeps the definition */                 \
   /* references */                                                                                                     \
   R(void, Py_IncRef, (PyObject *))                                                                                     \
@@ -130,7 +130,7 @@
   R(PyObject *, PyCapsule_New, (void *, const char *, PyCapsule_Destructor))                                           \
   R(int, PyCapsule_IsValid, (PyObject *, const char *))                                                                \
   R(void *, PyCapsule_GetPointer, (PyObject *, const char *))                                                          \
-  R(const char *, PyCapsule_GetName, (PyObject *)) /* borrowed */                                                      \
+  R(const char *, PyCapsule_GetName, (PyObject *))      /* borrowed */                                                 \
   R(int, PyCapsule_SetName, (PyObject *, const char *)) /* keeps the pointer */                                        \
   R(int, PyCapsule_SetDestructor, (PyObject *, PyCapsule_Destructor))                                                  \
   /* the buffer protocol */                                                                                            \
