@@ -1,9 +1,10 @@
 --- Reading and writing single elements: code generated for each dtype, so that traces specialise.
 --
 -- A read never hands LuaJIT a double that came from memory unchecked: LuaJIT keeps its tagged values in
--- the space of NaNs, and a NaN payload in foreign data would be taken for a table or a function. `_half`
--- views the same memory as 16-bit words; a float64 whose top word is below 0xfff9, or a float32 below
--- 0xff80, is a number for LuaJIT whatever else it is.
+-- the space of NaNs, and a NaN payload in foreign data would be taken for a table or a function, at once or
+-- after arithmetic (a signalling NaN becomes quiet, unary minus flips the sign). So every NaN is replaced by
+-- LuaJIT's own, and before it is loaded: `_half` views the same memory as 16-bit words, of which the top one
+-- tells finite numbers.
 
 local ffi = require "ffi"
 local lib = require "xchg.lib"
@@ -18,7 +19,7 @@ M.by_id = {}
 local C = lib.C
 local nan = 0 / 0
 local huge = math.huge
-local floor = math.floor
+local floor, band = math.floor, bit.band
 local complex = ffi.typeof("complex")
 
 -- Statements that return element `e` of `t`.
@@ -27,11 +28,12 @@ local read = {
   bool = "return t._data[e] ~= 0",
   int64 = "local v = t._data[e] if v >= -EXACT and v <= EXACT then return tonumber(v) end return v",
   uint64 = "local v = t._data[e] if v <= EXACT_UNSIGNED then return tonumber(v) end return v",
-  float64 = "if t._half[4 * e + 3] < 0xfff9 then return t._data[e] end return nan",
-  float32 = [[if t._half[2 * e + 1] < 0xff80 then return t._data[e] end
-    if t._half[2 * e + 1] == 0xff80 and t._half[2 * e] == 0 then return -huge end return nan]],
+  float64 = [[if band(t._half[4 * e + 3], 0x7fff) < 0x7ff0 then return t._data[e] end
+    return special64(t._half, e)]],
+  float32 = [[if band(t._half[2 * e + 1], 0x7fff) < 0x7f80 then return t._data[e] end
+    return special32(t._half, e)]],
   float16 = "return halves()[t._data[e]]",
-  bfloat16 = [[local bits = t._data[e] if bits > 0xff80 then return nan end
+  bfloat16 = [[local bits = t._data[e] if band(bits, 0x7fff) > 0x7f80 then return nan end
     pun.bits = lshift(bits, 16) return pun.value]],
   complex64 = "return complex(part32(t._half, t._float, 2 * e), part32(t._half, t._float, 2 * e + 1))",
   complex128 = "return complex(part64(t._half, t._float, 2 * e), part64(t._half, t._float, 2 * e + 1))",
@@ -66,15 +68,34 @@ local store = {
 local int64_t, uint64_t = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
 local complex_float = ffi.typeof("complex float")
 
+-- A float whose top word says that it is not finite.
+local function special32(half, i)
+  if band(half[2 * i + 1], 0x7f) ~= 0 or half[2 * i] ~= 0 then return nan end
+  return half[2 * i + 1] < 0x8000 and huge or -huge
+end
+
+local function special64(half, i)
+  if band(half[4 * i + 3], 0xf) ~= 0 or half[4 * i + 2] ~= 0 or half[4 * i + 1] ~= 0 or half[4 * i] ~= 0 then return nan end
+  return half[4 * i + 3] < 0x8000 and huge or -huge
+end
+
+-- A part of a complex number.
+local function part32(half, float, i)
+  if band(half[2 * i + 1], 0x7fff) < 0x7f80 then return float[i] end
+  return special32(half, i)
+end
+
+local function part64(half, float, i)
+  if band(half[4 * i + 3], 0x7fff) < 0x7ff0 then return float[i] end
+  return special64(half, i)
+end
+
 -- The parts of a complex cdata are doubles of unknown origin too.
 local parts = ffi.typeof("union { complex z; double part[2]; uint16_t half[8]; }")
 local function complex_parts(value)
   local u = parts()
   u.z = value
-  local re, im = nan, nan
-  if u.half[3] < 0xfff9 then re = u.part[0] end
-  if u.half[7] < 0xfff9 then im = u.part[1] end
-  return re, im
+  return part64(u.half, u.part, 0), part64(u.half, u.part, 1)
 end
 
 local limits = {
@@ -149,8 +170,9 @@ end
 local template = [[
 local t_index, t_at, t_newindex, t_set, lookup, convert, lib, tools, T = ...
 local i64, floor, type, tonumber, select, istype = tools.i64, math.floor, type, tonumber, select, tools.istype
-local nan, huge, complex, pun, halves = tools.nan, math.huge, tools.complex, tools.pun, tools.halves
-local part32, part64, lshift, C = tools.part32, tools.part64, bit.lshift, lib.C
+local nan, complex, pun, halves = tools.nan, tools.complex, tools.pun, tools.halves
+local part32, part64, special32, special64 = tools.part32, tools.part64, tools.special32, tools.special64
+local lshift, band, C = bit.lshift, bit.band, lib.C
 local EXACT, EXACT_UNSIGNED = 9007199254740992LL, 9007199254740992ULL
 
 local function read(t, e)
@@ -282,18 +304,6 @@ local offsets = {
       local e = x * strides[0] + y * strides[1] + z * strides[2] ]],
 }
 
--- A float32 or float64 part of a complex number, NaN canonical.
-local function part32(half, float, i)
-  if half[2 * i + 1] < 0xff80 then return float[i] end
-  if half[2 * i + 1] == 0xff80 and half[2 * i] == 0 then return -huge end
-  return nan
-end
-
-local function part64(half, float, i)
-  if half[4 * i + 3] < 0xfff9 then return float[i] end
-  return nan
-end
-
 local half_table
 local function halves()
   if half_table == nil then half_table = C.xchg_float16_table() end
@@ -302,6 +312,7 @@ end
 
 local tools = {
   i64 = int64_t, nan = nan, complex = complex, part32 = part32, part64 = part64, halves = halves,
+  special32 = special32, special64 = special64,
   pun = ffi.new("union { int32_t bits; float value; }"), istype = ffi.istype,
 }
 
