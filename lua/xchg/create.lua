@@ -116,12 +116,13 @@ end
 -- ---- from nested tables -----------------------------------------------------------------------------
 
 -- Extents of a nested table, by its first elements; the leaf tells the dtype.
-local function measure(value)
+local function measure(where, value)
   local shape = {}
   while type(value) == "table" do
     shape[#shape + 1] = #value
     if #shape > C.XCHG_MAX_NDIM then
-      error_.raise("out_of_range", "tensor: the table is nested deeper than %d levels, or contains itself", C.XCHG_MAX_NDIM)
+      error_.raise("out_of_range", "%s: the table is nested deeper than %d levels, or contains itself", where,
+        C.XCHG_MAX_NDIM)
     end
     value = value[1]
   end
@@ -132,7 +133,7 @@ end
 local path = {}
 
 function path.__tostring(indices)
-  local text = "tensor: element"
+  local text = indices.where .. ": element"
   for depth = 1, indices.depth do text = text .. "[" .. indices[depth] .. "]" end
   return text
 end
@@ -160,10 +161,23 @@ local function write_rows(t, write, value, shape, depth, e, indices)
   return e
 end
 
-local function write_table(t, write, value, shape)
-  local indices = setmetatable({ depth = 0 }, path)
+local function write_table(where, t, write, value, shape)
+  local indices = setmetatable({ where = where, depth = 0 }, path)
   if #shape == 0 then return write(t, 0, value, indices) end
   write_rows(t, write, value, shape, 1, 0, indices)
+end
+
+local function from_table(where, row, values, shape)
+  if not row.readable then
+    error_.raise("unsupported_dtype", "%s: %s elements are not written from Lua", where, row.name)
+  end
+  local t = make(where, row, view.shape(where, shape), true)
+  local written, problem = pcall(write_table, where, t, element.by_id[row.id].write, values, shape)
+  if not written then
+    slots.release(t)
+    error(problem, 0)
+  end
+  return t
 end
 
 --- A tensor with the elements of a nested table (or of one number). float64 unless `dtype` says otherwise;
@@ -172,18 +186,8 @@ end
 ---@param options xchg.CreateOptions?
 ---@return xchg.Tensor
 function M.tensor(values, options)
-  local shape, leaf = measure(values)
-  local row = parse("tensor", options, dtype_of(leaf))
-  if not row.readable then
-    error_.raise("unsupported_dtype", "tensor: %s elements are not written from Lua", row.name)
-  end
-  local t = make("tensor", row, view.shape("tensor", shape), true)
-  local written, problem = pcall(write_table, t, element.by_id[row.id].write, values, shape)
-  if not written then
-    slots.release(t)
-    error(problem, 0)
-  end
-  return t
+  local shape, leaf = measure("tensor", values)
+  return from_table("tensor", parse("tensor", options, dtype_of(leaf)), values, shape)
 end
 
 -- ---- copies -----------------------------------------------------------------------------------------
@@ -223,6 +227,19 @@ function M.contiguous(t)
   if C.xchg_layout_is_contiguous(t._ndim, t._shape, t._strides) == 1 then return t end
   slots.check_host("contiguous", t)
   return copy("contiguous", like("contiguous", t, dtype.by_id[t._dtype]), t)
+end
+
+--- Writes a number, a tensor or a nested table to all of a view: t[{...}] = value.
+function M.assign(part, value)
+  if slots.is_tensor(value) then
+    copy("index", part, slots.check("index", value))
+  elseif type(value) == "table" then
+    local source = from_table("index", dtype.by_id[part._dtype], value, (measure("index", value)))
+    copy("index", part, source)
+    slots.release(source)
+  else
+    fill("index", part, value)
+  end
 end
 
 --- Writes one value everywhere. Returns t.

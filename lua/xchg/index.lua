@@ -13,7 +13,7 @@ local M = {}
 local C = lib.C
 local is_number, floor = check.is_number, math.floor
 
--- Set by tensor.lua: assigns a number, a tensor or a nested table to all of a view.
+-- Set by tensor.lua: writes a number, a tensor or a nested table to all of a view.
 M.assign = nil
 
 -- A valid 0-based offset along dimension `d` (from 0) for a 1-based index.

@@ -213,18 +213,7 @@ local function lookup_in(own)
   end
 end
 
-local function assign(part, value)
-  if slots.is_tensor(value) then
-    create.copy_(part, value)
-  elseif type(value) == "table" then
-    local source = create.tensor(value, { dtype = dtype.by_id[part._dtype].name })
-    create.copy_(part, source)
-    slots.release(source)
-  else
-    create.fill_(part, value)
-  end
-end
-index.assign = assign
+index.assign = create.assign
 
 local function length(t)
   slots.check("#", t)
