@@ -109,8 +109,8 @@ describe("A process that ends", function()
     -- The script of each state, and what is left to say in the end.
     local PLANS = {
       { "one after the other", "mm", lines = 2 },
-      { "three on the main thread, the last one fails", "mmm", lines = 3, last = "if n == 3 then error('on purpose') end",
-        status = 1 },
+      { "three on the main thread, the last one fails", "mmm", lines = 3, status = 1,
+        last = "if n == 3 then error('on purpose') end" },
       { "one on a side thread", "s", lines = 1 },
       { "one on a side thread that stays open", "S", lines = 1 },
       { "one on a side thread, then one on the main thread", "sm", lines = 2 },
