@@ -27,7 +27,12 @@ for _, word in ipairs(arg) do
 end
 
 if not bare then require("setup").header() end
+if #chosen == 1 then
+  require("tables." .. chosen[1])()
+  return
+end
+-- Each table in a process of its own: what one has compiled, imported or left behind is nothing to the next.
 for _, name in ipairs(#chosen > 0 and chosen or TABLES) do
-  collectgarbage()
-  require("tables." .. name)()
+  local status = os.execute(("%s '%s' --bare %s"):format(arg[-1] or "luajit", arg[0], name))
+  if status ~= 0 then io.write(("\n%s: FAILED, status %s\n"):format(name, tostring(status))) end
 end

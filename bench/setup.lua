@@ -44,8 +44,9 @@ local loaded = {}
 function M.library(name)
   if not loaded[name] then
     local source, path = M.root .. "/c/" .. name .. ".c", M.build .. "/" .. name .. ".so"
-    local command = ("mkdir -p %s && { [ %s -nt %s ] || %s -std=c11 -O2 -fPIC -shared -fvisibility=hidden "
-      .. "-o %s %s -ldl; }"):format(quote(M.build), quote(path), quote(source), os.getenv("CC") or "cc", quote(path), quote(source))
+    local compile = (os.getenv("CC") or "cc") .. " -std=c11 -O2 -fPIC -shared -fvisibility=hidden"
+    local command = ("mkdir -p %s && { [ %s -nt %s ] || %s -o %s %s -ldl; }"):format(quote(M.build), quote(path),
+      quote(source), compile, quote(path), quote(source))
     if os.execute(command) ~= 0 then error("bench: could not compile " .. source, 0) end
     loaded[name] = ffi.load((path:sub(1, 1) == "/" and "" or "./") .. path)
   end

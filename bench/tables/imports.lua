@@ -25,6 +25,14 @@ return function()
     return function(n) return C.bench_dlpack(x, consume, n) end
   end
 
+  local xchg = require "xchg"
+  -- A program that has imported often outside compiled loops.
+  local function use_interpreted()
+    local function one() return xchg.from_dlpack(array) end
+    jit.off(one)
+    for _ = 1, 1000 do one():release() end
+  end
+
   measure.title("imports", "a NumPy array comes in and goes again, against np.from_dlpack called from C")
   measure.table { rounds = 151, cases = {
     reference,
@@ -39,5 +47,8 @@ return function()
     { name = "from_dlpack, left to the collector", run = import_only(array), n = 40000, against = reference,
       compiles = true },
     { name = "C: __dlpack__ + consume + delete, GIL held (a floor)", run = dlpack(1), against = reference },
+    -- Last: it changes how what is compiled after it is compiled.
+    { name = "from_dlpack + release, locked, 1000 interpreted uses earlier", run = import(array), locked = true,
+      before = use_interpreted, against = reference, compiles = true },
   } }
 end

@@ -91,7 +91,6 @@ local function peak(name, ballast, limit)
     if t:size(1) ~= BLOCK then error("another array came") end
   end
   local spent = (measure.now() - start) / ARRAYS
-  weight = nil
   collectgarbage()
   collectgarbage()
   py.collect()
