@@ -39,6 +39,7 @@ build = {
       ["xchg.exchange"] = "lua/xchg/exchange.lua",
       ["xchg.format"] = "lua/xchg/format.lua",
       ["xchg.index"] = "lua/xchg/index.lua",
+      ["xchg.info"] = "lua/xchg/info.lua",
       ["xchg.init"] = "lua/xchg/init.lua",
       ["xchg.lib"] = "lua/xchg/lib.lua",
       ["xchg.python"] = "lua/xchg/python.lua",
