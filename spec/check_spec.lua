@@ -45,6 +45,20 @@ describe("the description of a value", function()
   end)
 end)
 
+describe("a list", function()
+  local sparse = {}
+  for i = 5, 1, -1 do sparse[i] = i end -- in the hash part, in any order
+  local rows = { { {}, 0 }, { { 1 }, 1 }, { { 1, 2, 3 }, 3 }, { sparse, 5 }, { { x = 1 }, nil, "x" }, { { 1, x = 1 }, nil, "x" },
+    { { [0] = 1, 2 }, nil, 0 }, { { 1, [1.5] = 1 }, nil, 1.5 }, { { 1, 2, [1000] = 3 }, nil, 1000 }, { { [-1] = 1 }, nil, -1 } }
+  for i, row in ipairs(rows) do
+    it(("%d has %s"):format(i, row[2] and row[2] .. " elements" or "a key that makes it none"), function()
+      local n, key = check.list(row[1])
+      assert.equal(row[2], n)
+      assert.equal(row[3], key)
+    end)
+  end
+end)
+
 describe("options", function()
   local known = { dtype = "string", axis = "number|string", copy = "boolean" }
 

@@ -67,6 +67,19 @@ function M.is_number(value)
     or type(value) == "cdata" and (ffi.istype("int64_t", value) or ffi.istype("uint64_t", value))
 end
 
+--- The length of a table that is a list; else nil, and a key that does not belong into one.
+---@param list table
+---@return integer?, any
+function M.list(list)
+  local n = #list
+  -- The usual order: 0 comes first, what is no element behind the last one.
+  if rawget(list, 0) == nil and next(list, n > 0 and n or nil) == nil then return n end
+  for key in next, list do
+    if type(key) ~= "number" or key < 1 or key > n or key ~= floor(key) then return nil, key end
+  end
+  return n
+end
+
 --- Checks an options table against {name = "type" or "type|type"}. nil stands for no options.
 ---@param where string function the options belong to
 ---@param options table?

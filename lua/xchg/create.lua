@@ -142,9 +142,15 @@ end
 local function write_rows(t, write, value, shape, depth, e, indices)
   local n = shape[depth]
   indices.depth = depth - 1
-  if type(value) ~= "table" or #value ~= n then
-    error_.raise("shape_mismatch", "%s is %s where %d elements were expected; all rows must be of one length", indices,
-      type(value) == "table" and "a list of " .. #value or check.describe(value), n)
+  if type(value) ~= "table" then
+    error_.raise("shape_mismatch", "%s is %s where a list of %d was expected", indices, check.describe(value), n)
+  end
+  local length, key = check.list(value)
+  if not length then
+    error_.raise("wrong_type", "%s is no list without gaps: it has the key %s", indices, check.describe(key))
+  elseif length ~= n then
+    error_.raise("shape_mismatch", "%s is a list of %d where %d elements were expected; all rows must be of one length",
+      indices, length, n)
   end
   if depth == #shape then
     indices.depth = depth

@@ -47,8 +47,13 @@ function M.shape(where, shape, low)
   if type(shape) ~= "table" then
     error_.raise("wrong_type", "%s: a shape is a table of extents or a number, got %s", where, check.describe(shape))
   end
-  local n = #shape
-  if n > MAX_NDIM then error_.raise("out_of_range", "%s: %d dimensions; tensors have at most %d", where, n, MAX_NDIM) end
+  local n, key = check.list(shape)
+  if not n then
+    error_.raise("wrong_type", "%s: a shape is a list of extents without gaps, and %s is no place in it", where,
+      check.describe(key))
+  elseif n > MAX_NDIM then
+    error_.raise("out_of_range", "%s: %d dimensions; tensors have at most %d", where, n, MAX_NDIM)
+  end
   for d = 1, n do extents[d - 1] = check.integer(where, "extent " .. d, shape[d], low or 0, 2 ^ 53) end
   return n
 end
@@ -159,29 +164,16 @@ local function apply(layout, d, entry)
   end
 end
 
-local function refuse_keys(expression, n)
-  for key in pairs(expression) do
-    if type(key) ~= "number" or key < 1 or key > n or key ~= floor(key) then
-      error_.raise("bad_argument", "index: entries are numbered from 1 on without gaps, and %s is none of them",
-        check.describe(key))
-    end
-  end
-end
-
--- The number of entries of an index expression, which has nothing else.
-local function entries(expression)
-  local n = #expression
-  if next(expression, n > 0 and n or nil) ~= nil then refuse_keys(expression, n) end
-  return n
-end
-
 --- The view that an index expression names: t[{2, {1, 3}}]. Dimensions without an entry stay whole.
 ---@param expression table
 ---@return xchg.Tensor
 function M.index(t, expression)
   local layout = take("index", t)
-  local n = entries(expression)
-  if n > layout.ndim then
+  local n, key = check.list(expression)
+  if not n then
+    error_.raise("bad_argument", "index: entries are numbered from 1 on without gaps, and %s is none of them",
+      check.describe(key))
+  elseif n > layout.ndim then
     error_.raise("shape_mismatch", "index: %d entries for a tensor of %d dimensions", n, layout.ndim)
   end
   -- From the end: a number leaves earlier dimensions in place. The usual few without a loop, which would keep
