@@ -10,7 +10,7 @@ return function()
   local clock = [[local ffi = require "ffi"
     ffi.cdef "typedef struct { int64_t s, n; } moment; int clock_gettime(int, moment *);"
     local m = ffi.new "moment"
-    local function now() ffi.C.clock_gettime(1, m) return tonumber(m.s) * 1e3 + tonumber(m.n) / 1e6 end
+    local function now() ffi.C.clock_gettime(2, m) return tonumber(m.s) * 1e3 + tonumber(m.n) / 1e6 end
     local a = now() ]]
   local programs = {
     { "luajit, empty script", clock .. "print(now() - a)" },
@@ -32,8 +32,8 @@ return function()
       table.insert(inside[i], tonumber(answer) or error("bench: " .. program[1] .. " said " .. answer, 0))
     end
   end
-  measure.title("start", ("until a program can begin, in child processes (ms, medians of %d)"):format(ROUNDS))
-  measure.head("ms", "whole process, ms")
+  measure.title("start", ("until a program can begin: processor time in child processes, medians of %d"):format(ROUNDS))
+  measure.head("ms", "whole process by the wall clock, ms")
   for i, program in ipairs(programs) do
     local limit = program[3]
     local value = measure.median(inside[i])
