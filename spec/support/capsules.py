@@ -212,6 +212,9 @@ class Made:
     def value(self, i):
         return ctypes.c_double.from_address(self.address + 8 * i).value
 
+    def set_value(self, i, value):
+        ctypes.c_double.from_address(self.address + 8 * i).value = value
+
     def scribble(self):
         """Spoils everything that a consumer was told to copy."""
         for dims in (self.shape, self.strides):

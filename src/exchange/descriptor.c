@@ -82,8 +82,7 @@ static int check_memory(xchg__checked *out, const DLTensor *tensor, const xchg_d
                            "memory to share; materialise it first",
                            (long long)numel);
   /* low <= 0 <= high; both in elements. Bits first: sub-byte elements are packed. */
-  if (layout_span(d, numel, &low, &high) != 0 ||
-      __builtin_mul_overflow(low, (int64_t)dtype->bits, &low) ||
+  if (layout_span(d, numel, &low, &high) != 0 || __builtin_mul_overflow(low, (int64_t)dtype->bits, &low) ||
       __builtin_mul_overflow(high, (int64_t)dtype->bits, &high) ||
       __builtin_add_overflow(high, (int64_t)dtype->bits + 7, &high) || __builtin_sub_overflow(high, low, &span) ||
       (uintptr_t)(-(low / 8)) > first || first + (uintptr_t)(high / 8) < first)

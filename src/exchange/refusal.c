@@ -113,12 +113,33 @@ static int says_text(PyObject *object, const char *name) {
   return answer;
 }
 
+/* Whether the tensor stands for many inside torch.func, where it has no memory. */
+static int is_functorch(PyObject *object) {
+  static PyObject *question; /* under the GIL */
+  PyObject *module = xchg__py.PyDict_GetItemString(xchg__py.PyImport_GetModuleDict(), "torch._C._functorch");
+  PyObject *arguments[2];
+  int answer;
+  if (module == NULL || intern(&question, "is_functorch_wrapped_tensor") == NULL)
+    return 0;
+  arguments[0] = module;
+  arguments[1] = object;
+  module = xchg__py.PyObject_VectorcallMethod(question, arguments, 2, NULL);
+  answer = module == xchg__py._Py_TrueStruct;
+  if (module == NULL)
+    xchg__py.PyErr_Clear();
+  xchg__py.Py_DecRef(module);
+  return answer;
+}
+
 static const char *torch_cure(PyObject *object) {
   char layout[48];
   PyObject *value = attribute(object, "layout"), *text = value != NULL ? xchg__py.PyObject_Str(value) : NULL;
   text_of(text, layout, sizeof layout);
   xchg__py.Py_DecRef(text);
   xchg__py.Py_DecRef(value);
+  if (is_functorch(object))
+    return "; it is inside torch.func (vmap, grad), where it has no memory of its own: pass it outside of the "
+           "transformed function";
   if (says_text(object, "is_nested"))
     return "; a nested tensor has no single shape: pass x.to_padded_tensor(0.0), or its parts by x.unbind()";
   if (layout[0] != '\0' && strcmp(layout, "torch.strided") != 0)
@@ -156,8 +177,17 @@ int xchg__refusal_check(xchg__family family, PyObject *object, xchg_error *err) 
   return 0;
 }
 
+static const char *jax_cure(PyObject *object) {
+  static PyObject *is_deleted; /* under the GIL */
+  if (says(object, intern(&is_deleted, "is_deleted"), 1))
+    return "; the array was deleted, or donated to a computation: import it before, or pass its result";
+  return "";
+}
+
 const char *xchg__refusal_cure(xchg__family family, PyObject *object) {
-  return family == XCHG_FAMILY_TORCH ? torch_cure(object) : "";
+  if (family == XCHG_FAMILY_TORCH)
+    return torch_cure(object);
+  return family == XCHG_FAMILY_JAX ? jax_cure(object) : "";
 }
 
 /* "ExceptionType: first line" of what PyErr_Fetch and PyErr_NormalizeException gave. */
