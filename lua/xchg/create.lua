@@ -85,6 +85,7 @@ local function encode(where, row, value)
 end
 
 local function fill(where, t, value)
+  slots.check_host(where, t)
   encode(where, dtype.by_id[t._dtype], value)
   checked(where, C.xchg_tensor_fill(slots.head(t), one_bytes, err))
   return t
@@ -252,7 +253,7 @@ end
 ---@param value number|boolean|ffi.cdata*
 ---@return xchg.Tensor
 function M.fill_(t, value)
-  return fill("fill_", slots.check("fill_", t), value)
+  return fill("fill_", t, value)
 end
 
 local device_types = {} -- by name, such as "cuda"

@@ -102,7 +102,8 @@ end
 --- Whether a value is a tensor, released or not.
 ---@return boolean
 function M.is_tensor(value)
-  return type(value) == "cdata" and is_tensor_id[tonumber(ffi.typeof(value))] or false
+  -- The ctype is a cdata too, and its own typeof; it converts to a number.
+  return type(value) == "cdata" and is_tensor_id[tonumber(ffi.typeof(value))] and tonumber(value) == nil or false
 end
 
 --- Raises unless `value` is a tensor that was not released.
