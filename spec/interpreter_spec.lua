@@ -15,7 +15,7 @@ local REPORT = [[
     print(tostring(e.message))
     local again, second = pcall(py.eval, "1 + 1")
     print(not again and second.message == e.message and "the same again" or "another error")
-    os.exit(3)
+    os.exit(3, true)
   end
   local info = py.info()
   print(info.reason, info.version)
@@ -490,6 +490,7 @@ sys.exit(bad)
 
     local function in_python(executable, script, options)
       options = options or {}
+      if child.sanitizer() then pending("a stock Python cannot load a core that is built with a sanitizer") end
       local launcher = folder .. "/launcher.py"
       child.write(launcher, LAUNCHER:format(options.first or "", options.loader or "CDLL"))
       return run(script, { command = { executable, launcher }, env = options.env, unset = { "PYTHONUNBUFFERED" } })
@@ -569,6 +570,7 @@ sys.exit(bad)
     end)
 
     it("is refused in a sub-interpreter", function()
+      if child.sanitizer() then pending("a stock Python cannot load a core that is built with a sanitizer") end
       for _, each in ipairs(pythons.supported()) do
         local script = folder .. "/sub.lua"
         child.write(script, [[
@@ -630,6 +632,8 @@ interpreters.run_string(one, "import sys; sys.argv = ['', '" + sys.argv[2] + "']
           try("exit", function() py.eval "1" end)
           py.locked(function() try("locked", function() py.eval "1" end) end)
           print("parent", py.eval "1 + 1")
+          io.stdout:flush()
+          ffi.C._exit(0) -- the busy thread is in the way of leak checkers
         ]], { env = { XCHG_PYTHON = each.executable }, timeout = 30 })
         assert.equal(0, result.status, each.version .. result.stderr)
         local message = "forked\tpython: started in process PARENT and lost by the fork to CHILD; " ..
@@ -648,7 +652,7 @@ interpreters.run_string(one, "import sys; sys.argv = ['', '" + sys.argv[2] + "']
           py.exec "import os, sys\npid = os.fork()"
           if py.eval "pid" == 0 then
             py.exec "print('child', end='')"
-            os.exit(7)
+            os.exit(7, true)
           end
           print("parent", py.eval "os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])")
         ]], { env = { XCHG_PYTHON = each.executable }, timeout = 30 })

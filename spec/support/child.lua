@@ -67,6 +67,14 @@ local function library_environment()
   }
 end
 
+--- The checker that the core was built for ("asan", "tsan"), or nil. Only programs that load its runtime can load the
+--- core then: the specs' own hosts and luajit do.
+function M.sanitizer()
+  local path = package.searchpath("xchg.core", package.cpath)
+  local core = path and read(path) or ""
+  return core:match("lib([at]san)%.so")
+end
+
 ---@class child.Options
 ---@field env? table<string, string>  added to the environment
 ---@field unset? string[]             taken out of it, the library's own names included
