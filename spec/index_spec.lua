@@ -199,6 +199,24 @@ describe("an index expression", function()
     end)
   end
 
+  it("may have any number of entries", function()
+    local t = counting(2, 2, 2, 2, 2, 2)
+    for n = 1, 5 do
+      local numbers, ranges = {}, {}
+      for d = 1, n do numbers[d], ranges[d] = 2, { 2 } end
+      local last, size = 64, 2 ^ (6 - n)
+      for _, part in ipairs { t[numbers], t[ranges] } do
+        local flat = part:clone():reshape(-1)
+        assert.equal(size, flat:numel())
+        assert.equal(last - size + 1, flat[1])
+        assert.equal(last, flat[-1])
+      end
+      assert.equal(6 - n, t[numbers].ndim)
+      assert.equal(6, t[ranges].ndim)
+    end
+    raises("out_of_range", "index: index 3 is out of range for dimension 5", function() return t[{ 1, 1, 1, 1, 3 }] end)
+  end)
+
   local refused = {
     { m, { 1, 2, 3 }, "shape_mismatch", "index: 3 entries for a tensor of 2 dimensions" },
     { m, { { 0, 1 } }, "out_of_range", "leaves dimension 1 of size 3; indices count from 1" },
