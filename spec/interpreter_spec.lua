@@ -372,8 +372,14 @@ exec(sys.argv[1])' "$1"
         print(select(2, pcall(py.configure, { argv = {} })).code)]], { env = env })
       assert.equal("['me', 'é', '']\nbad_argument\n", result.stdout, result.stderr)
 
-      result = run([[local py = require("xchg").python; py.configure{ home = "/no/such/home" }]] .. REPORT ..
-        "print 'alive'", { env = env })
+      result = run([[
+        local py = require("xchg").python
+        py.configure{ home = "/no/such/home" }
+        pcall(py.eval, "1")
+        local ok, e = pcall(py.configure, { home = "" })
+        assert(not ok and e.code == "bad_argument", e.code)
+        assert(e.message:find("too late, after: python: .*could not start"), e.message)
+      ]] .. REPORT, { env = env })
       assert.equal(3, result.status, result.stderr)
       local said = lines(result.stdout)
       assert.equal("no_python", said[1])

@@ -84,7 +84,9 @@ int xchg__python_configure(const xchg__python_options *wanted, xchg_error *err) 
   xchg__python_options made;
   int code = 0;
   pthread_mutex_lock(&lock);
-  if (atomic_load(&xchg__life) != XCHG_LIFE_NONE) {
+  if (atomic_load(&xchg__life) == XCHG_LIFE_FAILED) {
+    code = xchg__error_set(err, XCHG_E_ARGUMENT, "python.configure: too late, after: %s", failure.message);
+  } else if (atomic_load(&xchg__life) != XCHG_LIFE_NONE) {
     code = xchg__error_set(err, XCHG_E_ARGUMENT,
                            "python.configure: Python was started already; configure before the first use");
   } else if (wanted->python != NULL && wanted->venv != NULL) {
