@@ -26,9 +26,6 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static double opened_at;  /* of the first state */
-static double collecting; /* seconds spent in collections that the budget asked for */
-
 /* Frees the slots whose tensor has vanished from the weak table. Pure C: queued releases stay queued. */
 static void arena_sweep(lua_State *L, xchg_slots *slots) {
   int32_t numbers = slots->chunk_count * XCHG_SLOTS_PER_CHUNK;
@@ -46,6 +43,7 @@ static void arena_sweep(lua_State *L, xchg_slots *slots) {
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
+  xchg__budget_settle();
 }
 
 /* Runs queued releases if Python can run now; without Python they are forgotten by their own rules. */
@@ -72,8 +70,9 @@ static int core_attend(lua_State *L) {
     lua_gc(L, LUA_GCCOLLECT, 0);
     arena_sweep(L, slots);
     release_drain();
-    collecting += seconds_now() - start;
-    xchg__budget_adapt(before, collecting, seconds_now() - opened_at);
+    double end = seconds_now();
+    xchg__budget_adapt(before, end - start, end - slots->collected_at);
+    slots->collected_at = end;
   } else if (wanted & XCHG_ATTEND_SWEEP) {
     arena_sweep(L, slots);
   }
@@ -134,6 +133,7 @@ static int arena_gc(lua_State *L) {
 static xchg_slots *arena_push(lua_State *L) {
   xchg_slots *slots = lua_newuserdata(L, sizeof *slots);
   xchg__slots_init(slots);
+  slots->collected_at = seconds_now();
   luaL_newmetatable(L, ARENA_METATABLE);
   lua_pushcfunction(L, arena_gc);
   lua_setfield(L, -2, "__gc");
@@ -184,8 +184,6 @@ int luaopen_xchg_core(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, CORE);
   if (!lua_isnil(L, -1))
     return 1;
-  if (opened_at == 0)
-    opened_at = seconds_now();
   pin_self();
   lua_createtable(L, 0, 16);
   core = lua_gettop(L);

@@ -1,8 +1,10 @@
 /* budget.c: when a Lua state should collect garbage or drain releases.
  *
  * Lua's collector sees 64 bytes of a tensor of any size. So the process keeps a threshold of external
- * bytes, above which a collection is asked for. A collection that frees little, or collections that take
- * much of the time, raise it: the program needs that memory, or has a Lua heap that is slow to walk. */
+ * bytes, above which a collection is asked for: the limit, or twice what was live at the last sweep. A
+ * collection that frees little, or that takes much of the time since the one before, doubles the limit:
+ * the program needs that memory, or has a Lua heap that is slow to walk. One that frees much at little
+ * cost halves it again. */
 #include "core/tensor.h"
 
 #include <stdatomic.h>
@@ -16,7 +18,9 @@ enum {
   WAITING_BYTES = 1 << 20
 };
 
-static const double LARGEST_SHARE = 0.05; /* of the time, for collections */
+/* Of the time between two collections, for the second. */
+static const double LARGEST_SHARE = 0.05;
+static const double SMALL_SHARE = 0.01;
 
 static atomic_llong base = DEFAULT_BUDGET;
 static atomic_llong limit = DEFAULT_BUDGET; /* the base, or what it was raised to */
@@ -35,15 +39,22 @@ void xchg__slots_notice(xchg_slots *slots) {
     slots->head.attention |= XCHG_ATTEND_COLLECT;
 }
 
-void xchg__budget_adapt(int64_t before, double spent, double elapsed) {
-  long long after = xchg__count_sum(XCHG_COUNT_BYTES);
-  long long bytes = atomic_load(&limit);
-  if ((before - after < before / 4 || spent > LARGEST_SHARE * elapsed) && bytes / LARGEST_FACTOR < atomic_load(&base)) {
-    bytes = doubled(bytes);
-    atomic_store(&limit, bytes);
-  }
+void xchg__budget_settle(void) {
+  long long live = doubled(xchg__count_sum(XCHG_COUNT_BYTES)), bytes = atomic_load(&limit);
   /* What is in use cannot be collected: without this, every import above the limit would try again. */
-  atomic_store(&threshold, doubled(after) > bytes ? doubled(after) : bytes);
+  atomic_store(&threshold, live > bytes ? live : bytes);
+}
+
+void xchg__budget_adapt(int64_t before, double spent, double since) {
+  long long freed = before - xchg__count_sum(XCHG_COUNT_BYTES);
+  long long bytes = atomic_load(&limit), least = atomic_load(&base);
+  if (freed < before / 4 || spent > LARGEST_SHARE * since) {
+    if (bytes / LARGEST_FACTOR < least)
+      atomic_store(&limit, doubled(bytes));
+  } else if (freed > before / 2 && spent < SMALL_SHARE * since) {
+    atomic_store(&limit, bytes / 2 > least ? bytes / 2 : least);
+  }
+  xchg__budget_settle();
 }
 
 int64_t xchg_budget(int64_t bytes) {

@@ -221,7 +221,6 @@ int xchg__tensor_new(xchg_slots *slots, xchg_tensor *out, const xchg_description
   int rc = tensor_fill(slots, out, description, storage, err);
   if (rc != 0)
     return rc;
-  slots->bytes += storage->release.bytes;
   xchg__slots_notice(slots);
   return 0;
 }

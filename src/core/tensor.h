@@ -28,7 +28,7 @@ typedef struct xchg_slots {
   int32_t chunk_count;
   int32_t live;
   int32_t closed; /* the Lua state is going away: every request fails */
-  int64_t bytes;  /* external bytes this state took since its last collection: see module.c */
+  double collected_at; /* seconds: the end of the last collection for the budget's sake (module.c) */
   xchg_slot **chunks;
 } xchg_slots;
 
@@ -63,9 +63,11 @@ void xchg__tensor_poison(xchg_tensor *tensor);
 
 /* Sets the attention flags that queued releases and external memory call for; see xchg_budget. */
 void xchg__slots_notice(xchg_slots *slots);
-/* Told by the collector's driver: `spent` and `elapsed` seconds since the start, after a collection
- * that brought the external bytes down from `before`. Adapts the threshold. */
-void xchg__budget_adapt(int64_t before, double spent, double elapsed);
+/* After every sweep: the threshold follows what is live. */
+void xchg__budget_settle(void);
+/* After a collection that the threshold asked for: there were `before` external bytes, it took `spent` seconds,
+ * `since` seconds after the one before. */
+void xchg__budget_adapt(int64_t before, double spent, double since);
 
 int xchg__device_host_readable(int32_t device_type);
 
