@@ -87,9 +87,11 @@ static int preinitialize(xchg_error *err) {
   return xchg__py.PyStatus_Exception(status) ? status_report("Py_PreInitialize", status, err) : 0;
 }
 
-/* CPython keeps the pointer: never freed. */
-static int path_set(void (*set)(const wchar_t *), const char *path, xchg_error *err) {
-  wchar_t *wide = xchg__py.Py_DecodeLocale(path, NULL);
+/* CPython keeps the pointer. */
+static wchar_t *program_name, *python_home;
+
+static int path_set(void (*set)(const wchar_t *), wchar_t **kept, const char *path, xchg_error *err) {
+  wchar_t *wide = *kept = xchg__py.Py_DecodeLocale(path, NULL);
   if (wide == NULL) {
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: %s cannot be decoded", path);
   }
@@ -113,13 +115,13 @@ static int initialize(xchg_error *err) {
 static int configured_initialize(const xchg__start_plan *plan, xchg_error *err) {
   int code = preinitialize(err);
   if (code == 0 && plan->program != NULL) {
-    code = path_set(xchg__py.Py_SetProgramName, plan->program, err);
+    code = path_set(xchg__py.Py_SetProgramName, &program_name, plan->program, err);
   }
   if (code == 0 && plan->home != NULL) {
     if (xchg__py.Py_SetPythonHome == NULL) {
       code = xchg__error_set(err, XCHG_E_VERSION, "python: this CPython takes no home; leave it out");
     } else {
-      code = path_set(xchg__py.Py_SetPythonHome, plan->home, err);
+      code = path_set(xchg__py.Py_SetPythonHome, &python_home, plan->home, err);
     }
   }
   return code == 0 ? initialize(err) : code;
