@@ -120,8 +120,9 @@ static truth look(const DLTensor *t) {
       is.compact = 0;
     if (is.empty || t->shape[d] == 1)
       continue;
-    if (expected < FAR)
-      expected *= t->shape[d];
+    expected *= t->shape[d];
+    if (expected > FAR)
+      expected = FAR; /* refused for its count, whatever the strides are */
     reach = reach > VERY_FAR ? VERY_FAR : reach < -VERY_FAR ? -VERY_FAR : reach;
     if (reach < 0)
       is.low += reach;
