@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "python/child.h"
 #include "python/libpython.h"
@@ -164,6 +165,10 @@ int xchg__probe_run(xchg__probe *out, const char *path, xchg_error *err) {
   }
   if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
     code = xchg__error_set(err, XCHG_E_NO_PYTHON, "is a folder; name the executable in it (bin/python)");
+    goto done;
+  }
+  if (access(path, X_OK) != 0) {
+    code = xchg__error_set(err, XCHG_E_NO_PYTHON, "cannot be run: %s", strerror(errno));
     goto done;
   }
   xchg__child_run(child, path, argv, LAST, timeout_ms());
