@@ -1,5 +1,5 @@
-/* local_host LIBPYTHON open|start SCRIPT ARG...: opens a libpython for itself alone, as plug-in hosts do, starts it or not,
- * then runs SCRIPT. */
+/* local_host LIBPYTHON open|start SCRIPT ARG...: opens a libpython for itself alone, as plug-in hosts do, starts it
+ * or not, then runs SCRIPT. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
