@@ -75,7 +75,8 @@ local function special32(half, i)
 end
 
 local function special64(half, i)
-  if band(half[4 * i + 3], 0xf) ~= 0 or half[4 * i + 2] ~= 0 or half[4 * i + 1] ~= 0 or half[4 * i] ~= 0 then return nan end
+  local fraction = band(half[4 * i + 3], 0xf) + half[4 * i + 2] + half[4 * i + 1] + half[4 * i]
+  if fraction ~= 0 then return nan end
   return half[4 * i + 3] < 0x8000 and huge or -huge
 end
 
@@ -122,7 +123,9 @@ local function to_int64(where, dtype, value)
     return signed and int64_t(value) or uint64_t(value)
   end
   if ffi.istype(int64_t, value) then
-    if not signed and value < 0 then error_.raise("out_of_range", "%s: %s does not fit in uint64", where, tostring(value)) end
+    if not signed and value < 0 then
+      error_.raise("out_of_range", "%s: %s does not fit in uint64", where, tostring(value))
+    end
     return value
   elseif ffi.istype(uint64_t, value) then
     if signed and value > 0x7fffffffffffffffULL then
@@ -156,7 +159,8 @@ local function convert(where, dtype, value)
       error_.raise("out_of_range", "%s: %s is no whole number, and the tensor holds %s; round it first", where,
         tostring(value), dtype)
     elseif value < range[1] or value > range[2] then
-      error_.raise("out_of_range", "%s: %.0f does not fit in %s (%.0f to %.0f)", where, value, dtype, range[1], range[2])
+      error_.raise("out_of_range", "%s: %.0f does not fit in %s (%.0f to %.0f)", where, value, dtype, range[1],
+        range[2])
     end
   end
   return value, 0

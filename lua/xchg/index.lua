@@ -26,8 +26,8 @@ local function along(where, t, d, i)
   local size = tonumber(t._shape[d])
   if k < 0 then k = k + size + 1 end
   if k < 1 or k > size then
-    error_.raise("out_of_range", "%s: index %s is out of range for dimension %d of size %.0f%s", where, tostring(i), d + 1,
-      size, i == 0 and "; indices count from 1" or "")
+    error_.raise("out_of_range", "%s: index %s is out of range for dimension %d of size %.0f%s", where, tostring(i),
+      d + 1, size, i == 0 and "; indices count from 1" or "")
   end
   return k - 1
 end
@@ -36,8 +36,8 @@ end
 local function offset(where, t, n, indices)
   slots.check_readable(where, t)
   if n ~= t._ndim then
-    error_.raise("shape_mismatch", "%s: %d %s for a tensor of %d %s", where, n, n == 1 and "index" or "indices", t._ndim,
-      t._ndim == 1 and "dimension" or "dimensions")
+    error_.raise("shape_mismatch", "%s: %d %s for a tensor of %d %s", where, n, n == 1 and "index" or "indices",
+      t._ndim, t._ndim == 1 and "dimension" or "dimensions")
   end
   local e = 0LL
   for d = 0, n - 1 do e = e + along(where, t, d, indices[d + 1]) * t._strides[d] end

@@ -139,8 +139,8 @@ function M.check_readable(where, t)
   if t._rank >= 0 then return t end
   local row = dtype.by_id[t._dtype]
   if not row.readable then
-    error_.raise("unsupported_dtype", "%s: elements of %s are not read from Lua; pass the tensor on, or view() it as an "
-      .. "unsigned integer of the same size", where, row.name)
+    error_.raise("unsupported_dtype", "%s: elements of %s are not read from Lua; pass the tensor on, or view() it "
+      .. "as an unsigned integer of the same size", where, row.name)
   end
   return M.check_host(where, t)
 end

@@ -67,7 +67,7 @@ function fields.ptr(t) return ffi.cast(slots.pointers[t._dtype], t._ptr) end
 
 -- ---- methods ----------------------------------------------------------------------------------------
 
----@class xchg.Tensor
+-- Annotated in types/xchg.lua, as the type that they are found through.
 local methods = {
   release = slots.release,
   select = view.select, narrow = view.narrow, transpose = view.transpose, reshape = view.reshape, view = view.view,
@@ -264,7 +264,9 @@ methods.at, methods.set = index.at, index.set
 for id, row in ipairs(dtype.by_id) do
   local own = {}
   for name, method in pairs(methods) do own[name] = method end
-  local slow = { index = index.index, newindex = index.newindex, at = index.at, set = index.set, lookup = lookup_in(own) }
+  local slow = {
+    index = index.index, newindex = index.newindex, at = index.at, set = index.set, lookup = lookup_in(own),
+  }
   local accessors = row.readable and element.accessors(row.name, slots.ctypes[id], slow) or opaque_accessors(slow)
   own.at, own.set = accessors.at, accessors.set
   element.by_id[id] = accessors
@@ -276,7 +278,8 @@ for id, row in ipairs(dtype.by_id) do
     __tostring = text,
     __eq = rawequal,
     __new = function()
-      error_.raise("bad_argument", "tensor: a tensor's ctype makes no tensors; use xchg.empty, xchg.tensor or xchg.from_dlpack")
+      error_.raise("bad_argument", "tensor: a tensor's ctype makes no tensors; use xchg.empty, xchg.tensor or "
+        .. "xchg.from_dlpack")
     end,
   }
   for event, message in pairs(refusals) do

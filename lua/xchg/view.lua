@@ -67,7 +67,8 @@ end
 ---@return xchg.Tensor
 function M.select(t, d, i)
   local layout = take("select", t)
-  checked("select", C.xchg_layout_select(layout, whole("select", "the dimension", d), whole("select", "the index", i), err))
+  d, i = whole("select", "the dimension", d), whole("select", "the index", i)
+  checked("select", C.xchg_layout_select(layout, d, i, err))
   return finish("select", t, layout)
 end
 
@@ -75,8 +76,9 @@ end
 ---@return xchg.Tensor
 function M.narrow(t, d, start, length)
   local layout = take("narrow", t)
-  checked("narrow", C.xchg_layout_narrow(layout, whole("narrow", "the dimension", d), whole("narrow", "the start", start),
-    whole("narrow", "the length", length), 1, err))
+  d, start = whole("narrow", "the dimension", d), whole("narrow", "the start", start)
+  length = whole("narrow", "the length", length)
+  checked("narrow", C.xchg_layout_narrow(layout, d, start, length, 1, err))
   return finish("narrow", t, layout)
 end
 
@@ -120,8 +122,8 @@ function M.view(t, name)
       to.name, to.bits, from.name, from.bits)
   end
   if tonumber(ffi.cast("uintptr_t", t._ptr)) % to.align ~= 0 then
-    error_.raise("bad_descriptor", "view: the memory is not aligned for %s (%d bytes); clone() the tensor first", to.name,
-      to.align)
+    error_.raise("bad_descriptor", "view: the memory is not aligned for %s (%d bytes); clone() the tensor first",
+      to.name, to.align)
   end
   layout.dtype = to.id
   return finish("view", t, layout)
