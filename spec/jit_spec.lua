@@ -1,5 +1,5 @@
 -- Loops over elements compile: no trace that starts in them is given up, none of them is blacklisted, nothing is
--- allocated for each element, and they say the same as the interpreter.
+-- allocated for an element on the fast paths, and they say the same as the interpreter.
 local ffi = require "ffi"
 local jutil = require "jit.util"
 local xchg = require "xchg"
@@ -81,11 +81,18 @@ end
 
 local NUMBERS = { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64" }
 
--- What, the loop, a tensor for it; N elements are visited.
+-- What, the loop, a tensor for it; N elements are visited. Off the fast paths, bytes that an element may cost.
 local ROWS = {
   { "t[i] with strides", "local s = 0 for i = 1, n do s = s + t[i] end return s", filled({ N, 2 }, "float64"):select(2, 2) },
   { "t[i] from the end", "local s = 0 for i = 1, n do s = s + t[i] end return s", filled(N, "float64")[{ { N, 1, -1 } }] },
   { "t[-i]", "local s = 0 for i = 1, n do s = s + t[-i] end return s", filled(N, "float64") },
+  { "t:at(-i, j)", "local s = 0 for i = 1, 30 do for j = 1, 100 do s = s + t:at(-i, j) end end return s", filled({ 30, 100 }, "float64"), 200 },
+  { "t[{i, -j}]", "local s = 0 for i = 1, 30 do for j = 1, 100 do s = s + t[{i, -j}] end end return s", filled({ 30, 100 }, "float64"), 200 },
+  { "t[{i, j, k}]", "local s = 0 for i = 1, 3 do for j = 1, 10 do for k = 1, 100 do s = s + t[{i, j, k}] end end end return s",
+    filled({ 3, 10, 100 }, "int32"), 200 },
+  { "t[{i}]", "local s = 0 for i = 1, n do s = s + t[{i}] end return s", filled(N, "float64"), 200 },
+  { "t[-i] = v", "for i = 1, n do t[-i] = i % 50 end return t[n]", filled(N, "float64") },
+  { "t:set(v, i, -j)", "for i = 1, 30 do for j = 1, 100 do t:set(i, i, -j) end end return t:at(30, 100)", filled({ 30, 100 }, "float64"), 200 },
   { "#t", "local s = 0 for i = 1, #t do s = s + #t end return s", filled(N, "float64") },
   { "ipairs(t)", "local s = 0 for i, v in ipairs(t) do s = s + i * v end return s", filled(N, "float64") },
   { "t:at(i)", "local s = 0 for i = 1, n do s = s + t:at(i) end return s", filled(N, "float64") },
@@ -112,7 +119,24 @@ for _, name in ipairs(NUMBERS) do
   ROWS[#ROWS + 1] = { "t[i] = v of " .. name, "for i = 1, n do t[i] = i % 100 end return t[n]", filled(N, name) }
 end
 
+-- What a long program does before: the compiler has seen these functions with everything else.
+local function disturb()
+  local m, c = filled({ 5, 6 }, "float64"), filled({ 2, 3, 2, 3, 2 }, "int32")
+  for round = 1, 200 do
+    for i = -3, 3 do
+      pcall(m.at, m, i, round)
+      pcall(c.at, c, 1, i, 1, 1, -1)
+      pcall(function() return m[{ i, {} }] end)
+      pcall(function() return c[{ 1, i, 1, {}, 1 }] end)
+      pcall(function() c[{ 1, -1, 1, i }] = round end)
+      pcall(function() m[i] = i end)
+    end
+  end
+end
+
 describe("a loop over", function()
+  setup(disturb)
+
   if not has_names then
     it("elements", function() pending("this LuaJIT has no jit.vmdef") end)
     return
@@ -129,7 +153,7 @@ describe("a loop over", function()
       local seen = opcodes(fn)
       for _, name in ipairs { "IFORL", "IITERL", "ILOOP" } do assert.is_nil(seen[name]) end
       local bytes = garbage(fn, row[3])
-      assert(bytes < 1, ("%.1f bytes for each element"):format(bytes))
+      assert(bytes < (row[4] or 1), ("%.1f bytes for each element"):format(bytes))
     end)
   end
 

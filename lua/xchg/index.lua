@@ -16,6 +16,9 @@ local is_number, floor = check.is_number, math.floor
 -- Set by tensor.lua: writes a number, a tensor or a nested table to all of a view.
 M.assign = nil
 
+-- Below, the first three dimensions are spelled out: a loop in a function is compiled for itself, and where the
+-- compiler gives it up, it gives up every loop of the user's that comes through here.
+
 -- A valid 0-based offset along dimension `d` (from 0) for a 1-based index.
 local function along(where, t, d, i)
   local k = is_number(i) and tonumber(i)
@@ -39,8 +42,11 @@ local function offset(where, t, n, indices)
     error_.raise("shape_mismatch", "%s: %d %s for a tensor of %d %s", where, n, n == 1 and "index" or "indices",
       t._ndim, t._ndim == 1 and "dimension" or "dimensions")
   end
-  local e = 0LL
-  for d = 0, n - 1 do e = e + along(where, t, d, indices[d + 1]) * t._strides[d] end
+  local strides, e = t._strides, 0LL
+  if n > 0 then e = along(where, t, 0, indices[1]) * strides[0] end
+  if n > 1 then e = e + along(where, t, 1, indices[2]) * strides[1] end
+  if n > 2 then e = e + along(where, t, 2, indices[3]) * strides[2] end
+  for d = 3, n - 1 do e = e + along(where, t, d, indices[d + 1]) * strides[d] end
   return e
 end
 
@@ -67,17 +73,21 @@ end
 local function names_element(t, expression)
   local n = #expression
   if n ~= t._ndim or n == 0 then return false end
-  for d = 1, n do
+  if not is_number(expression[1]) then return false end
+  if n > 1 and not is_number(expression[2]) then return false end
+  if n > 2 and not is_number(expression[3]) then return false end
+  for d = 4, n do
     if not is_number(expression[d]) then return false end
   end
   return true
 end
 
 -- The fast paths pass on more arguments than they were given: nils at the end are none.
-local function count(...)
+local function count(a, b, c, ...)
   local n = select("#", ...)
   while n > 0 and select(n, ...) == nil do n = n - 1 end
-  return n
+  if n > 0 then return 3 + n end
+  return c ~= nil and 3 or b ~= nil and 2 or a ~= nil and 1 or 0
 end
 
 --- The element at as many indices as dimensions, for the method `where`.
