@@ -180,6 +180,13 @@ p = Plain()
     assert.equal(1, py.eval("Counts.asked.count('__c_dlpack_exchange_api__')", ns))
   end)
 
+  it("is asked once of a type that nobody has asked anything yet", function()
+    local fresh = py.eval "type('Fresh', (), {})"
+    local x, before = fresh(), misses()
+    for _ = 1, 5 do assert.is_false((pcall(xchg.from_dlpack, x))) end
+    assert.equal(before + 1, misses())
+  end)
+
   it("is asked again at once when the class, or a class before it, was changed", function()
     local double = c.double(capsules.built("exchange_double.so"))
     exec [[

@@ -152,9 +152,20 @@ xchg__producer *xchg__producer_of(PyObject *type) {
   uint32_t tag = xchg__type_tag(type);
   if (tag != 0 && entry->type == type && entry->tag == tag)
     return entry;
-  if (tag == 0)
-    entry = &uncached;
-  learn(entry, type);
+  if (tag != 0) {
+    learn(entry, type);
+    return entry;
+  }
+  learn(&uncached, type);
+  if (uncached.tag == 0)
+    return &uncached;
+  /* The first question gave it its tag. */
+  {
+    PyObject *old = entry->method;
+    *entry = uncached;
+    memset(&uncached, 0, sizeof uncached);
+    xchg__py.Py_DecRef(old);
+  }
   return entry;
 }
 

@@ -11,6 +11,7 @@ enum {
 };
 
 static int verified; /* 0 not yet, 1 usable, -1 not usable; under the GIL */
+static int flagged;  /* a tag is valid while its flag is set (to 3.12), else while it is not 0 */
 
 static unsigned long flags_at(PyObject *type) {
   unsigned long flags;
@@ -21,7 +22,7 @@ static unsigned long flags_at(PyObject *type) {
 static uint32_t tag_at(PyObject *type) {
   uint32_t tag;
   memcpy(&tag, (const char *)type + TAG_OFFSET, sizeof tag);
-  return (flags_at(type) >> VALID_TAG_BIT) & 1 ? tag : 0;
+  return !flagged || (flags_at(type) >> VALID_TAG_BIT) & 1 ? tag : 0;
 }
 
 static PyObject *base_at(PyObject *type) {
@@ -40,8 +41,9 @@ static void touch(PyObject *type, PyObject *name) {
 }
 
 /* A class made for the purpose: its tag must be there, stay, and change with the class. */
-static int behaves(PyObject *probe, PyObject *name) {
+static int behaves(PyObject *probe, PyObject *name, int by_flag) {
   uint32_t before, same, after;
+  flagged = by_flag;
   touch(probe, name);
   before = tag_at(probe);
   touch(probe, name);
@@ -79,7 +81,7 @@ static int verify(void) {
     xchg__py.PyTuple_SetItem(arguments, 2, dict);
   }
   probe = xchg__py.PyObject_Call(xchg__py.PyType_Type, arguments, NULL);
-  good = probe != NULL && behaves(probe, name);
+  good = probe != NULL && (behaves(probe, name, 1) || behaves(probe, name, 0));
 done:
   if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear();
