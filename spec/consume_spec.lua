@@ -304,9 +304,10 @@ describe("a capsule that is taken", function()
   end)
 
   it("may be taken by another consumer first", function()
+    local installed, numpy = pcall(py.import, "numpy")
+    if not installed then return pending("NumPy is not installed") end
     local made = make {}
-    local torch_like = py.import("numpy").from_dlpack
-    local array = torch_like(c.Producer(kw { answer = made.capsule }))
+    local array = numpy.from_dlpack(c.Producer(kw { answer = made.capsule }))
     capsules.fails_with("bad_capsule", "used already", xchg.from_dlpack, made.capsule)
     assert.equal(4, py.len(array))
     array = nil -- luacheck: ignore

@@ -460,6 +460,31 @@ describe("the end of a Lua state", function()
   end)
 end)
 
+describe("arrays of real libraries", function()
+  for _, library in ipairs { "numpy", "torch", "jax" } do
+    it("may be let go on threads that Python has never seen: " .. library, function()
+      local result = whole([[
+        local library = "]] .. library .. [["
+        if not pcall(py.import, library) then print "none" os.exit(0) end
+        if library == "jax" then py.import "jax.numpy" end
+        local make = py.eval("lambda m, i: (m.numpy if hasattr(m, 'jit') and hasattr(m, 'numpy') else m).arange(5.) + i")
+        local module, total = py.import(library), 0
+        for i = 1, 100 do
+          local t = xchg.from_dlpack(make(module, i))
+          total = total + t[5] - i
+          if i % 2 == 0 then t:release() end
+          if i % 30 == 0 then collectgarbage() end
+        end
+        assert(total == 400)
+        print "done"
+      ]], { command = { capsules.built("threads_host"), "smp" } })
+      assert.equal(0, result.status, result.stderr)
+      if result.stdout:find("none", 1, true) then return pending(library .. " is not installed") end
+      assert.equal(4, select(2, result.stdout:gsub("done", "")))
+    end)
+  end
+end)
+
 describe("a deleter", function()
   local library = ({ pcall(function() return py.info().library end) })[2]
 
