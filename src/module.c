@@ -10,6 +10,7 @@
 #include "exchange/exchange.h"
 #include "lua/cdata.h"
 #include "lua/raise.h"
+#include "lua/tensor.h"
 #include "python/interpreter.h"
 #include "python/open.h"
 
@@ -172,6 +173,7 @@ static const luaL_Reg functions[] = {
     {"own", core_own},
     {"cdata_learn", xchg__cdata_learn},
     {"cdata_tensor", xchg__cdata_tensor},
+    {"tensor_types", xchg__tensor_types},
     {NULL, NULL},
 };
 

@@ -9,7 +9,7 @@ local view = require "xchg.view"
 local M = {}
 
 local import, drain = lib.core.exchange.from_dlpack, lib.core.exchange.drain
-local scratch, adopt, is_tensor = slots.scratch, slots.adopt, slots.is_tensor
+local is_tensor = slots.is_tensor
 
 local function with_options(x, options)
   options = check.options("from_dlpack", options, { copy = "boolean" })
@@ -30,9 +30,7 @@ end
 function M.from_dlpack(x, options)
   if options ~= nil then return with_options(x, options) end
   if type(x) == "cdata" and is_tensor(x) then return view.index(x, {}) end
-  local head = scratch()
-  import(x, head)
-  return adopt(head)
+  return import(x)
 end
 
 return M

@@ -19,6 +19,7 @@ local error_ = require "xchg.error"
 local M = {}
 
 local C, core, arena = lib.C, lib.core, lib.arena
+local type, tonumber, rawequal, typeof, cast = type, tonumber, rawequal, ffi.typeof, ffi.cast
 local tensors, attend = core.tensors, core.attend
 
 -- ---- ctypes -----------------------------------------------------------------------------------------
@@ -72,6 +73,7 @@ for id, row in ipairs(dtype.by_id) do
   core.cdata_tensor(tonumber(ctype))
 end
 core.tensors_declared = true
+core.tensor_types(ffi.new, M.ctypes, tensors, attend)
 
 -- ---- birth --------------------------------------------------------------------------------------------
 
@@ -101,17 +103,18 @@ end
 
 --- Whether a value is a tensor, released or not.
 ---@return boolean
-function M.is_tensor(value)
+local function is_tensor(value)
   -- The ctype is a cdata too, and its own typeof; it converts to a number.
-  return type(value) == "cdata" and is_tensor_id[tonumber(ffi.typeof(value))] and tonumber(value) == nil or false
+  return type(value) == "cdata" and is_tensor_id[tonumber(typeof(value))] and tonumber(value) == nil or false
 end
+M.is_tensor = is_tensor
 
 --- Raises unless `value` is a tensor that was not released.
 ---@param where string
 ---@param value any
 ---@return xchg.Tensor
 function M.check(where, value)
-  if not M.is_tensor(value) then
+  if not is_tensor(value) then
     error_.raise("wrong_type", "%s: expected a tensor, got %s", where, check.describe(value))
   elseif value._slot == 0 then
     error_.raise("released", "%s: the tensor was released; keep it until its last use, or clone() it before", where)
@@ -156,8 +159,11 @@ end
 
 --- Gives the memory back now (its views keep it). Doing it twice is fine; any other use raises.
 function M.release(t)
-  if M.is_tensor(t) and t._slot == 0 then return end
-  C.xchg_tensor_release(arena, ffi.cast(generic, M.check("release", t)))
+  if not is_tensor(t) then M.check("release", t) end
+  local slot = t._slot
+  if slot == 0 then return end
+  if not rawequal(tensors[slot], t) then M.check("release", t) end
+  C.xchg_tensor_release(arena, cast(generic, t))
   if arena.attention ~= 0 then attend() end
 end
 

@@ -59,6 +59,7 @@ const char *xchg_protocol_name(int32_t protocol) {
 
 void xchg__slots_init(xchg_slots *slots) {
   memset(slots, 0, sizeof *slots);
+  slots->last_dtype = XCHG_DTYPE_FLOAT64;
 }
 
 static xchg_slot *slot_at(const xchg_slots *slots, int32_t number) {

@@ -27,6 +27,7 @@ typedef struct xchg_slots {
   int32_t first_free;
   int32_t chunk_count;
   int32_t live;
+  int32_t last_dtype; /* of the tensor that C made last: the next one is likely to have it too */
   int32_t closed; /* the Lua state is going away: every request fails */
   double collected_at; /* seconds: the end of the last collection for the budget's sake (module.c) */
   xchg_slot **chunks;

@@ -104,8 +104,9 @@ static int is_absent(PyObject *object) {
 
 PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, xchg_error *err) {
   PyObject *capsule;
-  xchg_error first = {0}; /* what the call with max_version said */
+  xchg_error first; /* what the call with max_version said */
   char name[128];
+  first.message[0] = '\0';
   if (producer->takes_max_version) {
     capsule = call_dlpack(producer, object, 1);
     if (capsule != NULL)

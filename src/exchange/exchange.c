@@ -6,8 +6,8 @@
 #include "exchange/from_dlpack.h"
 #include "exchange/producer.h"
 #include "exchange/refusal.h"
-#include "lua/cdata.h"
 #include "lua/raise.h"
+#include "lua/tensor.h"
 #include "python/door.h"
 #include "python/exception.h"
 #include "python/interpreter.h"
@@ -18,30 +18,33 @@ static int raise_pending(lua_State *L) {
   return xchg__exception_raise(L);
 }
 
-/* exchange.from_dlpack(object, head): fills the tensor head of a scratch cdata. Not behind the common door:
- * nothing of Lua that could raise runs inside, so that the protected call is only paid for on failure. */
+/* exchange.from_dlpack(object): a new tensor. Not behind the common door: nothing of Lua that could raise runs inside,
+ * so that the protected call is only paid for on failure. */
 static int exchange_from_dlpack(lua_State *L) {
   xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
   PyObject *object = xchg__object_get(L, 1);
-  xchg_tensor *head = (xchg_tensor *)(uintptr_t)lua_topointer(L, 2);
+  xchg_tensor head;
   xchg__gil_state gil;
   xchg_error err;
   int code, raised = 0;
   err.code = 0;
-  if (object == NULL || lua_type(L, 2) != XCHG_LUA_TCDATA)
+  if (object == NULL)
     return xchg__raisef(L, XCHG_E_TYPE,
                         "from_dlpack: expected a Python object, got %s; Lua values go through xchg.tensor",
                         luaL_typename(L, 1));
+  xchg__tensor_prepare(L, slots);
   if (xchg__gil_enter(&gil, &err) != 0)
     return xchg__raise(L, &err);
-  code = xchg__from_dlpack(slots, head, object, &err);
+  code = xchg__from_dlpack(slots, &head, object, &err);
   if (code != 0 && xchg__py.PyErr_Occurred() != NULL) {
     lua_pushvalue(L, lua_upvalueindex(2));
     raised = lua_pcall(L, 0, 1, 0) == LUA_ERRRUN;
   }
   xchg__gil_leave(gil);
-  if (code == 0)
-    return 0;
+  if (code == 0) {
+    xchg__tensor_publish(L, slots, &head);
+    return 1;
+  }
   if (!raised)
     return xchg__raise(L, &err);
   /* The producer's exception, with our words for it: type, traceback and value stay. */

@@ -136,7 +136,8 @@ static int from_api_torch(xchg_slots *slots, xchg_tensor *out, const DLPackExcha
     xchg__py.PyErr_Clear();
     return 1; /* its `__dlpack__` says better why */
   }
-  if ((code = xchg__descriptor_check(&checked, &tensor, 0, err)) != 0)
+  if ((tensor.dtype.code == kDLComplex && (code = xchg__refusal_check_conjugate(object, err)) != 0) ||
+      (code = xchg__descriptor_check(&checked, &tensor, 0, err)) != 0)
     goto fail;
   checked.description.protocol = XCHG_PROTOCOL_EXCHANGE_API;
   storage = xchg__storage_new(checked.bytes, memory, object, python_owner_destroy, 1, err);

@@ -65,7 +65,7 @@ const char *xchg__type_name(PyObject *type, char *out, size_t size) {
 /* ---- PyTorch ------------------------------------------------------------------------------------ */
 
 /* Names, interned once, under the GIL. */
-static PyObject *requires_grad, *is_neg, *is_conj, *is_complex;
+static PyObject *requires_grad, *is_neg, *is_conj;
 
 static PyObject *intern(PyObject **slot, const char *text) {
   if (*slot == NULL)
@@ -92,7 +92,7 @@ static int says(PyObject *object, PyObject *name, int method) {
 }
 
 static int torch_check(PyObject *object, xchg_error *err) {
-  /* The C exchange API exports all three, and `__dlpack__` the negative bit: with the sign lost. */
+  /* The C exchange API exports both, and `__dlpack__` the negative bit: with the sign lost. */
   if (says(object, intern(&requires_grad, "requires_grad"), 0))
     return xchg__error_set(err, XCHG_E_REFUSED, "dlpack: the torch tensor requires grad; pass x.detach()");
   if (says(object, intern(&is_neg, "is_neg"), 1))
@@ -100,7 +100,11 @@ static int torch_check(PyObject *object, xchg_error *err) {
         err, XCHG_E_REFUSED,
         "dlpack: the torch tensor has its negative bit set, its memory holds the opposite signs; pass "
         "x.resolve_neg()");
-  if (says(object, intern(&is_complex, "is_complex"), 1) && says(object, intern(&is_conj, "is_conj"), 1))
+  return 0;
+}
+
+int xchg__refusal_check_conjugate(PyObject *object, xchg_error *err) {
+  if (says(object, intern(&is_conj, "is_conj"), 1))
     return xchg__error_set(err, XCHG_E_REFUSED,
                            "dlpack: the torch tensor has its conjugate bit set; pass x.resolve_conj()");
   return 0;
@@ -140,6 +144,8 @@ static const char *torch_cure(PyObject *object) {
   if (is_functorch(object))
     return "; it is inside torch.func (vmap, grad), where it has no memory of its own: pass it outside of the "
            "transformed function";
+  if (says(object, intern(&is_conj, "is_conj"), 1))
+    return "; its conjugate bit is set: pass x.resolve_conj()";
   if (says_text(object, "is_nested"))
     return "; a nested tensor has no single shape: pass x.to_padded_tensor(0.0), or its parts by x.unbind()";
   if (layout[0] != '\0' && strcmp(layout, "torch.strided") != 0)

@@ -1,6 +1,7 @@
 #include "python/iterate.h"
 
 #include "lua/raise.h"
+#include "lua/registry.h"
 #include "python/convert.h"
 #include "python/door.h"
 #include "python/exception.h"
@@ -10,9 +11,7 @@
 enum {
   DEPTH_LIMIT = 200,       /* of containers in containers */
   PRESIZE_LIMIT = 1 << 20, /* what a container says of its length is believed up to here */
-  UNPACK_LIMIT = 7000,     /* Lua's stack ends at 8000 values for one C function */
-  VALUES = -0x78636804,    /* registry keys, see object.c: metatables of the two kinds of iterators */
-  PAIRS = -0x78636805
+  UNPACK_LIMIT = 7000      /* Lua's stack ends at 8000 values for one C function */
 };
 
 /* ---- iterators ----------------------------------------------------------------------------------- */
@@ -102,7 +101,7 @@ static void iterator_push(lua_State *L, PyObject *iterable, int metatable) {
 
 static int iterate_iter(lua_State *L) {
   xchg__door_arguments(L, 1, "py.iter(o)");
-  iterator_push(L, xchg__convert_own(L, 1, 1), VALUES);
+  iterator_push(L, xchg__convert_own(L, 1, 1), XCHG_REGISTRY_VALUES);
   return 1;
 }
 
@@ -120,7 +119,7 @@ static PyObject *items_get(lua_State *L, PyObject *mapping) {
 
 static int iterate_items(lua_State *L) {
   xchg__door_arguments(L, 1, "py.items(d)");
-  iterator_push(L, items_get(L, xchg__convert_own(L, 1, 1)), PAIRS);
+  iterator_push(L, items_get(L, xchg__convert_own(L, 1, 1)), XCHG_REGISTRY_PAIRS);
   return 1;
 }
 
@@ -286,7 +285,7 @@ void xchg__iterate_open(lua_State *L, int cache) {
       {"iter", iterate_iter}, {"items", iterate_items}, {"totable", iterate_totable}, {"unpack", iterate_unpack},
       {NULL, NULL},
   };
-  metatable_make(L, VALUES, iterator_next, cache);
-  metatable_make(L, PAIRS, iterator_next_pair, cache);
+  metatable_make(L, XCHG_REGISTRY_VALUES, iterator_next, cache);
+  metatable_make(L, XCHG_REGISTRY_PAIRS, iterator_next_pair, cache);
   xchg__door_register(L, bodies, cache);
 }

@@ -6,9 +6,7 @@
 #include "core/counter.h"
 #include "core/release.h"
 #include "lua/raise.h"
-
-/* Registry keys. Negative numbers are never given by luaL_ref, and found faster than strings. */
-enum { METATABLE = -0x78636801, NONE = -0x78636802 };
+#include "lua/registry.h"
 
 /* What a box holds, apart from it: it outlives the box in the release queue. */
 typedef struct {
@@ -59,7 +57,7 @@ static box *box_new(lua_State *L, int counted) {
 
 PyObject **xchg__object_box(lua_State *L) {
   box *self = box_new(L, 1);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, METATABLE);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_OBJECT);
   lua_setmetatable(L, -2);
   return &self->held->object;
 }
@@ -108,17 +106,17 @@ int xchg__object_gc(lua_State *L) {
 
 void xchg__object_push_none(lua_State *L) {
   box *self;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, NONE);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_NONE);
   if (!lua_isnil(L, -1))
     return;
   lua_pop(L, 1);
   self = box_new(L, 0); /* a constant is no object that a program holds */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, METATABLE);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_OBJECT);
   lua_setmetatable(L, -2);
   self->held->object = xchg__py._Py_NoneStruct;
   xchg__py.Py_IncRef(self->held->object);
   lua_pushvalue(L, -1);
-  lua_rawseti(L, LUA_REGISTRYINDEX, NONE);
+  lua_rawseti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_NONE);
 }
 
 void xchg__object_open(lua_State *L) {
@@ -128,5 +126,5 @@ void xchg__object_open(lua_State *L) {
   lua_pushliteral(L, "Python object");
   lua_setfield(L, -2, "__metatable");
   lua_pushvalue(L, -1);
-  lua_rawseti(L, LUA_REGISTRYINDEX, METATABLE);
+  lua_rawseti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_OBJECT);
 }

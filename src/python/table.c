@@ -1,12 +1,12 @@
 #include "python/table.h"
 
 #include "lua/raise.h"
+#include "lua/registry.h"
 #include "python/door.h"
 #include "python/exception.h"
 
 enum {
-  DEPTH_LIMIT = 200,     /* of tables in tables */
-  KEYWORDS = -0x78636803 /* registry key, see object.c */
+  DEPTH_LIMIT = 200 /* of tables in tables */
 };
 
 static PyObject *made(lua_State *L, PyObject *object) {
@@ -200,14 +200,14 @@ void xchg__table_open(lua_State *L) {
   lua_pushliteral(L, "Python keyword arguments");
   lua_setfield(L, -2, "__metatable");
   lua_pushvalue(L, -1);
-  lua_rawseti(L, LUA_REGISTRYINDEX, KEYWORDS);
+  lua_rawseti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_KEYWORDS);
 }
 
 int xchg__table_keywords(lua_State *L, int index) {
   int ours;
   if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index))
     return 0;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, KEYWORDS);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_KEYWORDS);
   ours = lua_rawequal(L, -1, -2);
   lua_pop(L, 2);
   if (ours)
