@@ -43,20 +43,25 @@ typedef struct xchg_tensor_NAME {
 } xchg_tensor_NAME;
 ]]
 
--- One function for each ctype: a trace through it knows the type it makes.
+-- Functions for each ctype: a trace through them knows the type it makes. C takes the cdata of its own tensors from a
+-- stock that `refill` fills.
 local maker = [[
 local new, copy, T = ...
-return function(head)
+local function make(head)
   local t = new(T)
   copy(t, head, 64)
   return t
 end
+local function refill(stock, count)
+  for i = 1, count do stock[i] = new(T) end
+end
+return make, refill
 ]]
 
 --- By dtype number: the ctype, and the types of a pointer to an element and to a constant one.
 M.ctypes, M.pointers, M.const_pointers = {}, {}, {}
 
-local makers, is_tensor_id = {}, {}
+local makers, refills, is_tensor_id = {}, {}, {}
 
 for id, row in ipairs(dtype.by_id) do
   local name = "xchg_tensor_" .. row.name
@@ -68,12 +73,12 @@ for id, row in ipairs(dtype.by_id) do
   M.ctypes[id] = ctype
   M.pointers[id] = ffi.typeof(row.element .. " *")
   M.const_pointers[id] = ffi.typeof("const " .. row.element .. " *")
-  makers[id] = loadstring(maker, "=(xchg maker of " .. row.name .. ")")(ffi.new, ffi.copy, ctype)
+  makers[id], refills[id] = loadstring(maker, "=(xchg maker of " .. row.name .. ")")(ffi.new, ffi.copy, ctype)
   is_tensor_id[tonumber(ctype)] = true
   core.cdata_tensor(tonumber(ctype))
 end
 core.tensors_declared = true
-core.tensor_types(ffi.new, M.ctypes, tensors, attend)
+core.tensor_types(refills, tensors, attend)
 
 -- ---- birth --------------------------------------------------------------------------------------------
 

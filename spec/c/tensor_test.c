@@ -320,7 +320,7 @@ static void waiting_releases_ask_for_attention(void) {
   CHECK_EQUAL(destroyed, 0);
   CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING), 64);
   CHECK_EQUAL(slots.head.attention, 0);
-  xchg_tensor t = foreign(&slots, &description, 1, 12);
+  xchg_tensor t = foreign(&slots, &description, 1, 64 << 10);
   xchg_tensor_release(&slots.head, &t);
   CHECK_EQUAL(slots.head.attention, XCHG_ATTEND_DRAIN);
   CHECK_EQUAL(xchg__release_drain(1), 65);
@@ -345,13 +345,13 @@ static void the_budget_asks_for_collections(void) {
   CHECK_EQUAL(xchg_budget(0), 10 * MIB);
   xchg_tensor a = foreign(&slots, &description, 0, 10 * MIB);
   CHECK_EQUAL(slots.head.attention, 0);
-  xchg_tensor b = foreign(&slots, &description, 0, 1);
+  xchg_tensor b = foreign(&slots, &description, 0, 64 << 10);
   CHECK_EQUAL(slots.head.attention, XCHG_ATTEND_COLLECT);
 
 #define ASKS(wanted)                                                                                                   \
   do {                                                                                                                 \
     slots.head.attention = 0;                                                                                          \
-    xchg__slots_notice(&slots);                                                                                        \
+    xchg__slots_notice(&slots, MIB);                                                                                      \
     CHECK_EQUAL(slots.head.attention, (wanted) ? XCHG_ATTEND_COLLECT : 0);                                             \
   } while (0)
   /* A collection that freed nothing: twice the budget, or twice what is in use. */
@@ -359,7 +359,7 @@ static void the_budget_asks_for_collections(void) {
   ASKS(0);
   xchg_tensor c = foreign(&slots, &description, 0, 10 * MIB);
   ASKS(0);
-  xchg_tensor d = foreign(&slots, &description, 0, 2);
+  xchg_tensor d = foreign(&slots, &description, 0, 128 << 10);
   ASKS(1);
   /* One that freed much and was neither cheap nor dear: the limit stays where it is. */
   xchg_tensor_release(&slots.head, &a);

@@ -15,7 +15,9 @@ enum {
   DEFAULT_BUDGET = 256 << 20,
   LARGEST_FACTOR = 8, /* how far the limit rises by itself above the base */
   WAITING_RELEASES = 64,
-  WAITING_BYTES = 1 << 20
+  WAITING_BYTES = 1 << 20,
+  SMALL_BYTES = 64 << 10, /* not worth a look, */
+  SMALL_TICKS = 8         /* but every so often */
 };
 
 /* Of the time between two collections, for the second. */
@@ -31,7 +33,9 @@ static long long doubled(long long bytes) {
   return bytes > INT64_MAX / 2 ? INT64_MAX : 2 * bytes;
 }
 
-void xchg__slots_notice(xchg_slots *slots) {
+void xchg__slots_notice(xchg_slots *slots, int64_t bytes) {
+  if (bytes < SMALL_BYTES && ++slots->ticks % SMALL_TICKS != 0)
+    return;
   if (xchg__release_waiting() && (xchg__count_sum(XCHG_COUNT_PENDING) > WAITING_RELEASES ||
                                   xchg__count_sum(XCHG_COUNT_PENDING_BYTES) > WAITING_BYTES))
     slots->head.attention |= XCHG_ATTEND_DRAIN;

@@ -222,7 +222,7 @@ int xchg__tensor_new(xchg_slots *slots, xchg_tensor *out, const xchg_description
   int rc = tensor_fill(slots, out, description, storage, err);
   if (rc != 0)
     return rc;
-  xchg__slots_notice(slots);
+  xchg__slots_notice(slots, storage->release.bytes);
   return 0;
 }
 
@@ -315,13 +315,17 @@ int32_t xchg_tensor_view(xchg_arena *arena, xchg_tensor *out, const xchg_tensor 
 void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor) {
   xchg_slots *slots = (xchg_slots *)arena;
   int32_t number = tensor->_slot;
+  const xchg_slot *slot;
+  int64_t bytes;
   if (number == 0)
     return;
   xchg__tensor_poison(tensor);
-  if (xchg__slot_get(slots, number) == NULL)
+  slot = xchg__slot_get(slots, number);
+  if (slot == NULL)
     return;
+  bytes = slot->storage->release.bytes;
   xchg__slot_free(slots, number);
-  xchg__slots_notice(slots);
+  xchg__slots_notice(slots, bytes);
 }
 
 void xchg_stats(const xchg_arena *arena, xchg_statistics *out) {

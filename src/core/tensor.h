@@ -27,7 +27,9 @@ typedef struct xchg_slots {
   int32_t first_free;
   int32_t chunk_count;
   int32_t live;
+  uint8_t stock[XCHG_DTYPE_COUNT]; /* of empty cdata of each dtype (lua/tensor.c) */
   int32_t last_dtype; /* of the tensor that C made last: the next one is likely to have it too */
+  uint32_t ticks; /* counts tensors: see xchg__slots_notice */
   int32_t closed; /* the Lua state is going away: every request fails */
   double collected_at; /* seconds: the end of the last collection for the budget's sake (module.c) */
   xchg_slot **chunks;
@@ -62,8 +64,9 @@ void xchg__slot_free(xchg_slots *slots, int32_t number);
 /* Turns a head into that of a released tensor; the slot is not touched. */
 void xchg__tensor_poison(xchg_tensor *tensor);
 
-/* Sets the attention flags that queued releases and external memory call for; see xchg_budget. */
-void xchg__slots_notice(xchg_slots *slots);
+/* Sets the attention flags that queued releases and external memory call for; see xchg_budget. `bytes` were just taken
+ * or queued: small amounts are only looked at now and then. */
+void xchg__slots_notice(xchg_slots *slots, int64_t bytes);
 /* After every sweep: the threshold follows what is live. */
 void xchg__budget_settle(void);
 /* After a collection that the threshold asked for: there were `before` external bytes, it took `spent` seconds,

@@ -5,49 +5,68 @@
 
 #include "lua/registry.h"
 
-enum {
-  /* In the table of what tensors are made with, besides the ctypes under their dtype numbers. */
-  NEW = XCHG_DTYPE_COUNT,
-  TENSORS,
-  ATTEND
-};
+enum { STOCK = 32 /* cdata made at a time */ };
+
+/* Places in the table of what tensors are made with: the stock of dtype d at d, its refill at REFILL + d. */
+enum { REFILL = XCHG_DTYPE_COUNT, TENSORS = 2 * XCHG_DTYPE_COUNT, ATTEND };
 
 int xchg__tensor_types(lua_State *L) {
-  luaL_checktype(L, 2, LUA_TTABLE);
+  luaL_checktype(L, 1, LUA_TTABLE);
   lua_createtable(L, ATTEND, 0);
   for (int dtype = 1; dtype < XCHG_DTYPE_COUNT; dtype++) {
-    lua_rawgeti(L, 2, dtype);
+    lua_createtable(L, STOCK, 0);
     lua_rawseti(L, -2, dtype);
+    lua_rawgeti(L, 1, dtype);
+    lua_rawseti(L, -2, REFILL + dtype);
   }
-  lua_pushvalue(L, 1);
-  lua_rawseti(L, -2, NEW);
-  lua_pushvalue(L, 3);
+  lua_pushvalue(L, 2);
   lua_rawseti(L, -2, TENSORS);
-  lua_pushvalue(L, 4);
+  lua_pushvalue(L, 3);
   lua_rawseti(L, -2, ATTEND);
   lua_rawseti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_TENSOR);
   return 0;
 }
 
-void xchg__tensor_prepare(lua_State *L, const xchg_slots *slots) {
-  lua_rawgeti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_TENSOR);
-  lua_rawgeti(L, -1, NEW);
-  lua_rawgeti(L, -2, slots->last_dtype);
-  lua_call(L, 1, 1);
+/* Fills the stock of a dtype, with the table on the stack top. Status of lua_pcall; an error is left on the stack. */
+static int stock_refill(lua_State *L, xchg_slots *slots, int dtype) {
+  int status;
+  lua_rawgeti(L, -1, REFILL + dtype);
+  lua_rawgeti(L, -2, dtype);
+  lua_pushinteger(L, STOCK);
+  status = lua_pcall(L, 2, 0, 0);
+  if (status == 0)
+    slots->stock[dtype] = STOCK;
+  return status;
 }
 
-/* Replaces the prepared cdata. Between the slot and its cdata a finalizer may run: `busy` keeps sweeps away, and an
- * error must not leave it up. */
+/* Pushes a cdata that is in stock, with the table on the stack top. Cannot fail. */
+static void stock_take(lua_State *L, xchg_slots *slots, int dtype) {
+  int place = slots->stock[dtype]--;
+  lua_rawgeti(L, -1, dtype);
+  lua_rawgeti(L, -1, place);
+  lua_pushnil(L);
+  lua_rawseti(L, -3, place);
+  lua_remove(L, -2);
+}
+
+void xchg__tensor_prepare(lua_State *L, xchg_slots *slots) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_TENSOR);
+  if (slots->stock[slots->last_dtype] == 0 && stock_refill(L, slots, slots->last_dtype) != 0)
+    lua_error(L);
+  stock_take(L, slots, slots->last_dtype);
+}
+
+/* Replaces the prepared cdata. Between a slot and its cdata a finalizer may run: `busy` keeps sweeps away, and an error
+ * must not leave it up. */
 static void prepare_again(lua_State *L, xchg_slots *slots, const xchg_tensor *head) {
   lua_pop(L, 1);
-  lua_rawgeti(L, -1, NEW);
-  lua_rawgeti(L, -2, head->_dtype);
-  if (lua_pcall(L, 1, 1, 0) != 0) {
+  if (slots->stock[head->_dtype] == 0 && stock_refill(L, slots, head->_dtype) != 0) {
     slots->head.busy--;
     xchg__slot_free(slots, head->_slot);
     lua_error(L);
   }
   slots->last_dtype = head->_dtype;
+  stock_take(L, slots, head->_dtype);
 }
 
 void xchg__tensor_publish(lua_State *L, xchg_slots *slots, const xchg_tensor *head) {
