@@ -240,18 +240,18 @@ large = Large()
       peak = math.max(peak, tonumber(xchg.stats().external_bytes) - start)
     end
     assert.is_true(peak >= 16 * MB)
-    -- Imports that cost nothing let it grow to eight times the base; those of real memory do not (below).
+    -- Where collections take much of the time (here the imports cost nothing) it grows, up to eight times.
     assert.is_true(peak <= 8 * budget + 16 * MB, ("%d MiB at the peak"):format(peak / MB))
   end)
 
-  it("is kept by arrays that take time to fill", function()
+  it("bounds arrays that nobody keeps in a small program too", function()
     local result = child.run [[
       local xchg = require "xchg"
       local py = xchg.python
       local ok, np = pcall(py.import, "numpy")
       if not ok then print "none" os.exit(0) end
       local C = require "xchg.lib".C
-      C.xchg_budget(64 * 2 ^ 20)
+      C.xchg_budget(16 * 2 ^ 20)
       local make = py.eval("lambda i: np.full(2**20, i) * 1.5 + np.sqrt(i)", py.dict { np = np })
       local peak = 0
       for i = 1, 60 do
@@ -263,7 +263,7 @@ large = Large()
     assert.equal(0, result.status, result.stderr)
     if result.stdout == "none\n" then return pending("NumPy is not installed") end
     local peak = tonumber(result.stdout)
-    assert.is_true(peak >= 16 and peak <= 2 * 64 + 8, result.stdout .. " MiB at the peak")
+    assert.is_true(peak >= 16 and peak <= 8 * 16 + 8, result.stdout .. " MiB at the peak")
   end)
 end)
 
@@ -461,13 +461,13 @@ describe("the end of a Lua state", function()
 end)
 
 describe("arrays of real libraries", function()
-  for _, library in ipairs { "numpy", "torch", "jax" } do
+  for _, library in ipairs { "numpy", "jax" } do
     it("may be let go on threads that Python has never seen: " .. library, function()
       local result = whole([[
         local library = "]] .. library .. [["
         if not pcall(py.import, library) then print "none" os.exit(0) end
         if library == "jax" then py.import "jax.numpy" end
-        local make = py.eval("lambda m, i: (m.numpy if hasattr(m, 'jit') and hasattr(m, 'numpy') else m).arange(5.) + i")
+        local make = py.eval("lambda m, i: getattr(m, 'numpy', m).arange(5.) + i")
         local module, total = py.import(library), 0
         for i = 1, 100 do
           local t = xchg.from_dlpack(make(module, i))
@@ -555,6 +555,9 @@ print("ends", flush=True)
     for _, close in ipairs { "close", "open" } do
       local result = whole("kept = { array(0), array(1) }; array(1):release()",
         { command = { python, folder .. "/launcher.py", "-", close } })
+      if result.stderr:find("ASan runtime does not come first", 1, true) or result.stderr:find("static TLS", 1, true) then
+        return pending("the core was built with a checker that this Python does not load")
+      end
       assert.equal(0, result.status, result.stderr)
       assert.truthy(result.stdout:find("ends", 1, true))
       local made, deleted, twice = result.stdout:match("made (%d+) deleted (%d+) twice (%d+)")

@@ -4,6 +4,7 @@ local ffi = require "ffi"
 local xchg = require "xchg"
 local arrays = require "spec.support.arrays"
 local capsules = require "spec.support.capsules"
+local child = require "spec.support.child"
 
 local py = xchg.python
 local fails_with = capsules.fails_with
@@ -248,6 +249,23 @@ x = torch.arange(3.).as_subclass(Odd)
     local t = xchg.from_dlpack(value "x")
     assert.same({ 0, 1, 2 }, t:totable())
     t:release()
+  end)
+
+  each("may be let go on threads that Python has never seen", function()
+    local result = child.run([[
+      local xchg = require "xchg"
+      local make, total = xchg.python.eval "lambda i: __import__('torch').arange(5.) + i", 0
+      for i = 1, 100 do
+        local t = xchg.from_dlpack(make(i))
+        total = total + t[5] - i
+        if i % 2 == 0 then t:release() end
+        if i % 30 == 0 then collectgarbage() end
+      end
+      assert(total == 400)
+      print "done"
+    ]], { command = { capsules.built("threads_host"), "smp" } })
+    assert.equal(0, result.status, result.stderr)
+    assert.equal(4, select(2, result.stdout:gsub("done", "")))
   end)
 
   each("that consumes its own capsule while it is asked for its memory is refused", function()

@@ -24,7 +24,8 @@ void *PyCapsule_GetPointer(object *capsule, const char *name);
 static atomic_int made, deleted, twice, stray_thread;
 static _Thread_local int on_thread; /* not 0 on a thread that has made or asked something */
 
-typedef struct {
+typedef struct array array;
+struct array {
   double values[4];
   int64_t shape[1];
   int64_t strides[1];
@@ -33,9 +34,12 @@ typedef struct {
     DLManagedTensor legacy;
     DLManagedTensorVersioned versioned;
   } managed;
-} array;
+  array *older;
+};
 
-/* Never freed: a second call of its deleter must be seen, not crash. */
+/* Never freed, as a second call of a deleter must be seen, not crash; and so that leak checkers know. */
+static _Atomic(array *) arrays;
+
 static void array_delete(array *self) {
   if (atomic_exchange(&self->dead, 1))
     atomic_fetch_add(&twice, 1);
@@ -74,6 +78,9 @@ static array *array_new(int versioned) {
   if (self == NULL)
     abort();
   on_thread = 1;
+  self->older = atomic_load(&arrays);
+  while (!atomic_compare_exchange_weak(&arrays, &self->older, self)) {
+  }
   if (versioned) {
     self->managed.versioned.version.major = 1;
     self->managed.versioned.version.minor = 3;
