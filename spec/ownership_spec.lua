@@ -225,8 +225,8 @@ describe("the budget of external memory", function()
     capsules.collect()
     local MB = 2 ^ 20
     local budget = 32 * MB
-    local old = lib.C.xchg_budget(budget)
-    finally(function() lib.C.xchg_budget(old) end)
+    local old = xchg.budget(budget)
+    finally(function() xchg.budget(old) end)
     -- Nothing is behind the address: only the bytes are told.
     py.exec([[
 class Large(xchg_capsules.Producer):

@@ -6,31 +6,17 @@ local setup = require "setup"
 
 return function()
   local xchg, py, C = setup.python()
-  local lib = require "xchg.lib"
   local slots = require "xchg.slots"
   local np = setup.module("numpy")
   local array = np.arange(1000, py.kwargs { dtype = "float64" })
   local x = setup.address(array)
   local reference = setup.reference_case(array)
-  local door, arena, is_tensor = lib.core.exchange.from_dlpack, lib.arena, slots.is_tensor
-  local release = lib.C.xchg_tensor_release
+  local is_tensor = slots.is_tensor
   local head = ffi.new("xchg_tensor")
   local ctype = slots.ctypes[13]
   local objects = setmetatable({}, { __mode = "v" })
   local size = ffi.sizeof(ctype)
 
-  local function door_only()
-    return loadstring([[
-      local door, array, head, arena, release = ...
-      return function(n)
-        for _ = 1, n do
-          door(array, head)
-          arena.busy = arena.busy - 1
-          release(arena, head)
-        end
-      end
-    ]], "=door")(door, array, head, arena, release)
-  end
   local function type_check(n)
     local count = 0
     for _ = 1, n do
@@ -64,9 +50,6 @@ return function()
     reference,
     all,
     { name = "the whole", run = whole(), against = reference, compiles = true },
-    { name = "the core's door + release (no cdata, no weak table), locked", run = door_only(), locked = true,
-      against = reference, compiles = true },
-    { name = "the core's door + release", run = door_only(), against = reference, compiles = true },
     { name = "C: __dlpack__, capsule dies unused", run = function(n) return C.bench_dlpack(x, 0, n) end,
       against = reference },
     { name = "C: __dlpack__ + consume + delete", run = function(n) return C.bench_dlpack(x, 1, n) end,

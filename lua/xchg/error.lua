@@ -23,7 +23,8 @@ metatable.__name = "xchg.Error"
 
 function metatable.__tostring(e)
   local text = tostring(e.where) .. ": " .. tostring(e.message)
-  if e.traceback then text = text .. "\n" .. tostring(e.traceback) end
+  -- Without frames a traceback is the message again.
+  if e.traceback and e.traceback ~= e.message then text = text .. "\n" .. tostring(e.traceback) end
   return text
 end
 

@@ -10,7 +10,7 @@ local M = {
   from_dlpack = exchange.from_dlpack,
   empty = tensor.empty, zeros = tensor.zeros, ones = tensor.ones, full = tensor.full, tensor = tensor.tensor,
   equal = tensor.equal, is_tensor = tensor.is_tensor,
-  stats = tensor.stats,
+  stats = tensor.stats, budget = tensor.budget,
 }
 
 return M

@@ -108,11 +108,12 @@ end
 
 --- Whether a value is a tensor, released or not.
 ---@return boolean
-local function is_tensor(value)
+function M.is_tensor(value)
   -- The ctype is a cdata too, and its own typeof; it converts to a number.
   return type(value) == "cdata" and is_tensor_id[tonumber(typeof(value))] and tonumber(value) == nil or false
 end
-M.is_tensor = is_tensor
+
+local is_tensor = M.is_tensor
 
 --- Raises unless `value` is a tensor that was not released.
 ---@param where string
@@ -170,6 +171,16 @@ function M.release(t)
   if not rawequal(tensors[slot], t) then M.check("release", t) end
   C.xchg_tensor_release(arena, cast(generic, t))
   if arena.attention ~= 0 then attend() end
+end
+
+--- Bytes of tensor memory that may be live before an import runs Lua's collector, which sees only 64 bytes of each
+--- tensor. The process has one budget, 256 MiB at first; a program that keeps more, or whose collections are slow,
+--- is let have more by itself.
+---@param bytes integer? a new budget; nil only asks
+---@return integer # the one before
+function M.budget(bytes)
+  if bytes ~= nil then bytes = check.integer("budget", "the bytes", bytes, 1, 2 ^ 53) end
+  return tonumber(C.xchg_budget(bytes or 0))
 end
 
 local statistics = ffi.new("xchg_statistics")

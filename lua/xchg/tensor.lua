@@ -291,6 +291,7 @@ end
 M.is_tensor = slots.is_tensor
 M.release = slots.release
 M.stats = slots.stats
+M.budget = slots.budget
 for _, name in ipairs { "empty", "zeros", "ones", "full", "tensor", "equal" } do M[name] = create[name] end
 
 return M

@@ -25,8 +25,7 @@
   X(NO_PYTHON, -17, "no_python")                                                                                       \
   X(FORKED, -18, "forked")                                                                                             \
   X(REENTRY, -19, "reentry")                                                                                           \
-  X(ABI, -20, "abi_mismatch")                                                                                          \
-  X(LUAJIT, -21, "unsupported_luajit")
+  X(LUAJIT, -20, "unsupported_luajit")
 
 enum {
 #define XCHG_ERROR_ENUM(name, number, text) XCHG_E_##name = (number),
