@@ -2,7 +2,6 @@
 
 local ffi = require "ffi"
 local xchg = require "xchg"
-local lib = require "xchg.lib"
 local capsules = require "spec.support.capsules"
 local child = require "spec.support.child"
 

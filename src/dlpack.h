@@ -57,11 +57,7 @@ enum {
 };
 
 /* DLManagedTensorVersioned.flags */
-enum {
-  kDLFlagReadOnly = 1,
-  kDLFlagIsCopied = 2,
-  kDLFlagSubbytePadded = 4
-};
+enum { kDLFlagReadOnly = 1, kDLFlagIsCopied = 2, kDLFlagSubbytePadded = 4 };
 
 typedef struct {
   uint32_t major;

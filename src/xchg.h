@@ -66,9 +66,7 @@ enum {
   XCHG_DTYPE_COUNT = 29
 };
 
-enum {
-  XCHG_DTYPE_LAST_READABLE = 15
-};
+enum { XCHG_DTYPE_LAST_READABLE = 15 };
 
 typedef struct xchg_dtype {
   const char *name; /* static: "float32" */
@@ -133,9 +131,9 @@ typedef struct xchg_arena {
 } xchg_arena;
 
 enum {
-  XCHG_ATTEND_SWEEP = 1,   /* a GC cycle has ended: look for dead tensors */
-  XCHG_ATTEND_DRAIN = 2,   /* much memory waits for a release that may run Python */
-  XCHG_ATTEND_COLLECT = 4  /* tensors hold more external memory than the budget */
+  XCHG_ATTEND_SWEEP = 1,  /* a GC cycle has ended: look for dead tensors */
+  XCHG_ATTEND_DRAIN = 2,  /* much memory waits for a release that may run Python */
+  XCHG_ATTEND_COLLECT = 4 /* tensors hold more external memory than the budget */
 };
 
 /* A shape under construction: views are computed here, then made a tensor in one step. */

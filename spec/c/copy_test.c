@@ -162,10 +162,9 @@ static void copy_once(int32_t to, int32_t from, char *source) {
     src.first += 16 * test_below(8);
   }
   if (test_below(6) == 0) { /* a producer's own broadcast */
-    for (int32_t d = 0; d < src.ndim; d++) {
+    for (int32_t d = 0; d < src.ndim; d++)
       if (src.strides[d] > 0 && test_below(2) == 0)
         src.strides[d] = 0;
-    }
   }
   any_elements(&src, source);
   memcpy(wanted, buffer_a, BYTES);
@@ -233,10 +232,9 @@ static void fills_any_layout(void) {
     char element[16];
     any_shape(&s, 1 + (int32_t)test_below(XCHG_DTYPE_LAST_READABLE));
     lay_out(&s);
-    for (int32_t d = 0; d < s.ndim; d++) {
+    for (int32_t d = 0; d < s.ndim; d++)
       if (s.strides[d] > 0 && test_below(5) == 0)
         s.strides[d] = 0;
-    }
     if (i % 3 == 0)
       memset(element, (int)test_below(2) * 255, sizeof element);
     else

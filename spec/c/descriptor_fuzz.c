@@ -63,10 +63,9 @@ static const int known[][4] = {
 enum { KNOWN = sizeof known / sizeof *known };
 
 static int find_known(DLDataType type) {
-  for (int i = 0; i < KNOWN; i++) {
+  for (int i = 0; i < KNOWN; i++)
     if (known[i][0] == type.code && known[i][1] == type.bits && known[i][2] == type.lanes)
       return i;
-  }
   return -1;
 }
 

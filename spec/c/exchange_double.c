@@ -197,10 +197,9 @@ EXPORT void *exchange_table(const char *name) {
     memcpy(&dangling.header.prev_api, &nowhere, sizeof nowhere);
     return &dangling;
   }
-  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
     if (strcmp(name, tables[i].name) == 0)
       return tables[i].table;
-  }
   return NULL;
 }
 

@@ -135,10 +135,9 @@ static int model_viewable(const model *m, int32_t ndim, const int64_t *shape) {
     candidate.shape[d] = shape[d];
     candidate.strides[d] = shape[d] > 1 ? m->elements[steps[d]] - m->elements[0] : 0;
   }
-  for (int64_t i = 0; i < m->count; i++) {
+  for (int64_t i = 0; i < m->count; i++)
     if (element_of(&candidate, i) != m->elements[i])
       return 0;
-  }
   return 1;
 }
 
@@ -203,10 +202,9 @@ static int fuzz_reshape(input *in, model *m, xchg_layout *layout, xchg_error *er
     if (shape[d] > 0 && rest % shape[d] == 0)
       rest /= shape[d];
   }
-  for (int32_t d = 0; d < ndim; d++) {
+  for (int32_t d = 0; d < ndim; d++)
     if (shape[d] == -1)
       hole = hole == -1 ? d : -2;
-  }
   xchg_layout before = *layout;
   int rc = xchg_layout_reshape(layout, ndim, shape, err);
   if (hole >= 0) {
@@ -320,10 +318,9 @@ static void fuzz_views(input *in) {
     if (rc > 0)
       return;
     check_model(&m, &layout);
-    for (int32_t d = 0; d < layout.ndim; d++) {
+    for (int32_t d = 0; d < layout.ndim; d++)
       if (layout.shape[d] > MOST) /* of a tensor without elements */
         return;
-    }
     if (layout.ndim > 8)
       return;
   }

@@ -9,9 +9,8 @@
 
 static void *symbol(void *library, const char *name) {
   void *address = dlsym(library, name);
-  if (address == NULL) {
+  if (address == NULL)
     fprintf(stderr, "%s\n", dlerror());
-  }
   return address;
 }
 

@@ -351,7 +351,7 @@ static void the_budget_asks_for_collections(void) {
 #define ASKS(wanted)                                                                                                   \
   do {                                                                                                                 \
     slots.head.attention = 0;                                                                                          \
-    xchg__slots_notice(&slots, MIB);                                                                                      \
+    xchg__slots_notice(&slots, MIB);                                                                                   \
     CHECK_EQUAL(slots.head.attention, (wanted) ? XCHG_ATTEND_COLLECT : 0);                                             \
   } while (0)
   /* A collection that freed nothing: twice the budget, or twice what is in use. */

@@ -39,14 +39,12 @@ static void *state_run(void *given) {
   self->failed = luaL_loadfile(L, arguments[0]) != 0 || lua_pcall(L, 0, 0, 0) != 0;
   if (self->failed) {
     const char *text = lua_tostring(L, -1);
-    if (text == NULL && luaL_callmeta(L, -1, "__tostring") != 0) {
+    if (text == NULL && luaL_callmeta(L, -1, "__tostring") != 0)
       text = lua_tostring(L, -1);
-    }
     fprintf(stderr, "%s: %s\n", self->where, text != NULL ? text : "an error without text");
   }
-  if (!self->leave_open) {
+  if (!self->leave_open)
     lua_close(L);
-  }
   return NULL;
 }
 

@@ -202,13 +202,12 @@ int32_t xchg_tensor_copy(const xchg_tensor *dst, const xchg_tensor *src, xchg_er
     return shape_fail(dst, src, err);
   if (count == 0)
     return 0;
-  for (int32_t d = 0; d < dst->_ndim; d++) {
+  for (int32_t d = 0; d < dst->_ndim; d++)
     if (dst->_shape[d] > 1 && dst->_strides[d] == 0)
       return xchg__error_set(err, XCHG_E_ARGUMENT,
                              "copy: the destination repeats one element along dimension %d (stride 0, size %" PRId64
                              "), which can hold one value only; write into t:contiguous()",
                              d + 1, dst->_shape[d]);
-  }
   int64_t size = xchg_dtype_info(dst->_dtype)->bits / 8, src_size = xchg_dtype_info(src->_dtype)->bits / 8;
   if (dst->_dtype == src->_dtype && xchg__walk_same(&walk))
     return 0;
@@ -273,10 +272,9 @@ int32_t xchg_tensor_equal(const xchg_tensor *a, const xchg_tensor *b, xchg_error
                            xchg_dtype_info(unreadable)->name);
   if (a->_ndim != b->_ndim)
     return 0;
-  for (int32_t d = 0; d < a->_ndim; d++) {
+  for (int32_t d = 0; d < a->_ndim; d++)
     if (a->_shape[d] != b->_shape[d])
       return 0;
-  }
   if (a->_numel == 0)
     return 1;
   xchg__walk_begin(&walk, a);

@@ -6,12 +6,10 @@
 const char *xchg_error_name(int32_t code) {
   switch (code) {
 #define XCHG_ERROR_CASE(name, number, text)                                                                            \
-  case number:                                                                                                         \
-    return text;
+  case number: return text;
     XCHG_ERRORS(XCHG_ERROR_CASE)
 #undef XCHG_ERROR_CASE
-  default:
-    return NULL;
+  default: return NULL;
   }
 }
 

@@ -35,10 +35,9 @@ void xchg__layout_contiguous(int32_t ndim, const int64_t *shape, int64_t *stride
 int xchg__layout_span(int32_t ndim, const int64_t *shape, const int64_t *strides, int64_t *low, int64_t *high) {
   int64_t below = 0, above = 0, width;
   *low = *high = 0;
-  for (int32_t d = 0; d < ndim; d++) {
+  for (int32_t d = 0; d < ndim; d++)
     if (shape[d] <= 0)
       return 0;
-  }
   for (int32_t d = 0; d < ndim; d++) {
     int64_t reach;
     int64_t *end = strides[d] < 0 ? &below : &above;

@@ -236,11 +236,10 @@ int32_t xchg_tensor_empty(xchg_arena *arena, xchg_tensor *out, int32_t dtype, in
   if (ndim < 0 || ndim > XCHG_MAX_NDIM)
     return xchg__error_set(err, XCHG_E_RANGE, "empty: a shape of %d dimensions; 0 to %d are possible", ndim,
                            XCHG_MAX_NDIM);
-  for (int32_t d = 0; d < ndim; d++) {
+  for (int32_t d = 0; d < ndim; d++)
     if (shape[d] < 0)
       return xchg__error_set(err, XCHG_E_ARGUMENT,
                              "empty: extent %" PRId64 " of dimension %d is negative; use 0 or more", shape[d], d + 1);
-  }
   int64_t count = xchg__layout_numel(ndim, shape);
   int64_t bytes = count < 0 ? -1 : xchg__dtype_bytes(dtype, count);
   if (bytes < 0) {

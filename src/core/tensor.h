@@ -28,10 +28,10 @@ typedef struct xchg_slots {
   int32_t chunk_count;
   int32_t live;
   uint8_t stock[XCHG_DTYPE_COUNT]; /* of empty cdata of each dtype (lua/tensor.c) */
-  int32_t last_dtype; /* of the tensor that C made last: the next one is likely to have it too */
-  uint32_t ticks; /* counts tensors: see xchg__slots_notice */
-  int32_t closed; /* the Lua state is going away: every request fails */
-  double collected_at; /* seconds: the end of the last collection for the budget's sake (module.c) */
+  int32_t last_dtype;              /* of the tensor that C made last: the next one is likely to have it too */
+  uint32_t ticks;                  /* counts tensors: see xchg__slots_notice */
+  int32_t closed;                  /* the Lua state is going away: every request fails */
+  double collected_at;             /* seconds: the end of the last collection for the budget's sake (module.c) */
   xchg_slot **chunks;
 } xchg_slots;
 

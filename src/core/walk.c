@@ -39,10 +39,9 @@ int xchg__walk_join(xchg_walk *walk, const xchg_tensor *tensor) {
 int xchg__walk_same(const xchg_walk *walk) {
   if (walk->start[0] != walk->start[1])
     return 0;
-  for (int32_t d = 0; d < walk->ndim; d++) {
+  for (int32_t d = 0; d < walk->ndim; d++)
     if (walk->shape[d] != 1 && walk->stride[0][d] != walk->stride[1][d])
       return 0;
-  }
   return 1;
 }
 
@@ -126,10 +125,9 @@ void xchg__walk_simplify(xchg_walk *walk) {
   walk->ndim = ndim > 0 ? last + 1 : 0;
   if (walk->ndim > 1 && walk->shape[last] < SHORT_RUN) {
     int32_t longest = last;
-    for (int32_t d = 0; d < last; d++) {
+    for (int32_t d = 0; d < last; d++)
       if (walk->shape[d] > walk->shape[longest])
         longest = d;
-    }
     dim_swap(walk, longest, last);
   }
 }
@@ -140,10 +138,9 @@ int xchg__walk_go(const xchg_walk *walk, xchg_walk_run run, void *context) {
   if (walk->ndim == 0)
     return run(context, at0, 0, at1, 0, 1);
   int32_t last = walk->ndim - 1;
-  for (int32_t d = 0; d <= last; d++) {
+  for (int32_t d = 0; d <= last; d++)
     if (walk->shape[d] == 0)
       return 0;
-  }
   for (;;) {
     int rc = run(context, at0, walk->stride[0][last], at1, walk->stride[1][last], walk->shape[last]);
     if (rc != 0)

@@ -11,12 +11,11 @@ static int check_shape(const DLTensor *tensor, xchg_error *err) {
   if (tensor->ndim > 0 && tensor->shape == NULL)
     return xchg__error_set(err, XCHG_E_DESCRIPTOR, "dlpack: shape is NULL for %d dimensions; the producer must give it",
                            tensor->ndim);
-  for (int32_t d = 0; d < tensor->ndim; d++) {
+  for (int32_t d = 0; d < tensor->ndim; d++)
     if (tensor->shape[d] < 0)
       return xchg__error_set(err, XCHG_E_DESCRIPTOR,
                              "dlpack: extent %lld of dimension %d is negative; the producer must give 0 or more",
                              (long long)tensor->shape[d], d + 1);
-  }
   return 0;
 }
 

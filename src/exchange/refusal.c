@@ -15,15 +15,13 @@ static void text_of(PyObject *object, char *out, size_t size) {
     bytes = xchg__py.PyUnicode_AsEncodedString(object, "utf-8", "backslashreplace");
   if (bytes != NULL && xchg__py.PyBytes_AsStringAndSize(bytes, &text, &length) == 0) {
     used = (size_t)length < size ? (size_t)length : size - 1;
-    if (used < (size_t)length) {
+    if (used < (size_t)length)
       while (used > 0 && ((unsigned char)text[used] & 0xc0) == 0x80)
         used--;
-    }
     memcpy(out, text, used);
-    for (size_t i = 0; i < used; i++) {
+    for (size_t i = 0; i < used; i++)
       if (out[i] == '\0')
         out[i] = ' ';
-    }
   }
   out[used] = '\0';
   if (xchg__py.PyErr_Occurred() != NULL)

@@ -32,15 +32,12 @@ static int child_attributes(posix_spawnattr_t *attributes) {
   int failure;
   sigemptyset(&set);
   failure = posix_spawnattr_setsigmask(attributes, &set);
-  for (size_t i = 0; i < sizeof reset / sizeof reset[0]; i++) {
+  for (size_t i = 0; i < sizeof reset / sizeof reset[0]; i++)
     sigaddset(&set, reset[i]);
-  }
-  if (failure == 0) {
+  if (failure == 0)
     failure = posix_spawnattr_setsigdefault(attributes, &set);
-  }
-  if (failure == 0) {
+  if (failure == 0)
     failure = posix_spawnattr_setpgroup(attributes, 0);
-  }
   if (failure == 0) {
     failure =
         posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
@@ -53,24 +50,19 @@ static int child_start(pid_t *child, const char *file, char *const argv[], int o
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   int failure = posix_spawn_file_actions_init(&actions);
-  if (failure != 0) {
+  if (failure != 0)
     return failure;
-  }
   failure = posix_spawnattr_init(&attributes);
   if (failure == 0) {
     failure = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (failure == 0) {
+    if (failure == 0)
       failure = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    }
-    if (failure == 0) {
+    if (failure == 0)
       failure = posix_spawn_file_actions_adddup2(&actions, complaint, STDERR_FILENO);
-    }
-    if (failure == 0) {
+    if (failure == 0)
       failure = child_attributes(&attributes);
-    }
-    if (failure == 0) {
+    if (failure == 0)
       failure = posix_spawn(child, file, &actions, &attributes, argv, environ);
-    }
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&actions);
@@ -99,21 +91,17 @@ static int child_listen(xchg__child *out, int output, int complaint, const char 
   while (streams[0].fd >= 0) {
     int64_t left = deadline - now_ms();
     int ready = left > 0 ? poll(streams, 2, (int)left) : 0;
-    if (ready == 0) {
+    if (ready == 0)
       return !complete;
-    }
     if (ready < 0) {
-      if (errno == EINTR) {
+      if (errno == EINTR)
         continue;
-      }
       return 1;
     }
-    if (streams[1].revents != 0 && !stream_take(complaint, out->complaint, &complained, XCHG_CHILD_COMPLAINT)) {
+    if (streams[1].revents != 0 && !stream_take(complaint, out->complaint, &complained, XCHG_CHILD_COMPLAINT))
       streams[1].fd = -1;
-    }
-    if (streams[0].revents != 0 && !stream_take(output, out->output, &out->length, XCHG_CHILD_OUTPUT)) {
+    if (streams[0].revents != 0 && !stream_take(output, out->output, &out->length, XCHG_CHILD_OUTPUT))
       streams[0].fd = -1;
-    }
     if (!complete && strstr(out->output, last) != NULL) {
       complete = 1;
       deadline = now_ms() + MOMENT_MS < deadline ? now_ms() + MOMENT_MS : deadline;
@@ -131,15 +119,12 @@ static int child_wait(pid_t child, int64_t deadline) {
   int status;
   for (;;) {
     pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child) {
+    if (ended == child)
       return status;
-    }
-    if (ended < 0 && errno != EINTR) {
+    if (ended < 0 && errno != EINTR)
       return -1;
-    }
-    if (now_ms() >= deadline) {
+    if (now_ms() >= deadline)
       break;
-    }
     nanosleep(&pause, NULL);
   }
   kill(-child, SIGKILL);
@@ -171,9 +156,8 @@ void xchg__child_run(xchg__child *out, const char *file, char *const argv[], con
   close(complaint[1]);
   if (out->failure == 0) {
     out->timed_out = child_listen(out, output[0], complaint[0], last, deadline);
-    if (out->timed_out) {
+    if (out->timed_out)
       deadline = 0;
-    }
     out->status = child_wait(child, deadline < now_ms() + MOMENT_MS ? deadline : now_ms() + MOMENT_MS);
   }
   close(output[0]);
@@ -193,16 +177,13 @@ char *xchg__child_which(const char *command) {
     end = path + strcspn(path, ":");
     /* An empty entry means the current folder, where nobody should look for a Python. */
     if (end > path) {
-      if (asprintf(&file, "%.*s/%s", (int)(end - path), path, command) < 0) {
+      if (asprintf(&file, "%.*s/%s", (int)(end - path), path, command) < 0)
         return NULL;
-      }
-      if (is_program(file)) {
+      if (is_program(file))
         return file;
-      }
       free(file);
     }
-    if (*end == '\0') {
+    if (*end == '\0')
       return NULL;
-    }
   }
 }

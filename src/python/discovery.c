@@ -92,18 +92,15 @@ static candidate candidate_folder(const char *reason, const char *folder) {
 /* Those that nobody asked for by name. */
 static int candidates_list(candidate *out) {
   int count = 0;
-  if (environment("VIRTUAL_ENV") != NULL) {
+  if (environment("VIRTUAL_ENV") != NULL)
     out[count++] = candidate_folder("VIRTUAL_ENV", environment("VIRTUAL_ENV"));
-  }
-  if (environment("CONDA_PREFIX") != NULL) {
+  if (environment("CONDA_PREFIX") != NULL)
     out[count++] = candidate_folder("CONDA_PREFIX", environment("CONDA_PREFIX"));
-  }
   out[count++] = candidate_command("python3 on PATH", "python3");
   out[count++] = candidate_command("python on PATH", "python");
   /* Both names often lead to one file. */
-  if (xchg__process_same_file(out[count - 1].path, out[count - 2].path)) {
+  if (xchg__process_same_file(out[count - 1].path, out[count - 2].path))
     free(out[--count].path);
-  }
   return count;
 }
 
@@ -115,9 +112,8 @@ static void search_note(search *self, const char *format, ...) {
   char *line = NULL;
   va_start(args, format);
   if (vasprintf(&line, format, args) >= 0) {
-    if (self->report != NULL) {
+    if (self->report != NULL)
       fprintf(self->report, "%s\n", line);
-    }
     if (self->count < MOST_CANDIDATES) {
       self->lines[self->count++] = line;
       line = NULL;
@@ -150,9 +146,8 @@ static int discovery_fill(xchg__discovery *out, const xchg__probe *probe, const 
 static int is_present(const search *self, const xchg__probe *probe) {
   char *program;
   int same;
-  if (!self->present.executable) {
+  if (!self->present.executable)
     return xchg__process_same_file(probe->library, self->present.path);
-  }
   program = xchg__process_executable();
   same = xchg__process_same_file(probe->executable, program);
   free(program);
@@ -197,11 +192,10 @@ static int candidate_try(search *self, const candidate *one, xchg__discovery *ou
     code = answer_use(self, &probe, one->reason, out, err);
     xchg__probe_free(&probe);
   }
-  if (code != 0) {
+  if (code != 0)
     search_note(self, "%s: %s %s", one->reason, one->path, err->message);
-  } else {
+  else
     search_note(self, "%s: %s is used", one->reason, one->path);
-  }
   return code;
 }
 
@@ -240,9 +234,8 @@ static int library_use(search *self, xchg__discovery *out, xchg_error *err) {
     xchg_error ignored = {0};
     code = access(beside.path, X_OK) == 0 ? candidate_try(self, &beside, out, &ignored) : -1;
     free(beside.path);
-    if (code == 0) {
+    if (code == 0)
       return 0;
-    }
   }
   search_note(self, "%s: %s is used without an executable", reason, library);
   code = discovery_fill(out, &unknown, self->present.path != NULL ? NULL : library, reason, err);
@@ -270,17 +263,14 @@ static int unnamed_use(search *self, xchg__discovery *out, xchg_error *err) {
   int code = XCHG_E_NO_PYTHON;
   for (int i = 0; i < count; i++) {
     xchg_error ignored = {0};
-    if (code != 0) {
+    if (code != 0)
       code = candidate_try(self, &all[i], out, &ignored);
-    }
     free(all[i].path);
   }
-  if (code == 0) {
+  if (code == 0)
     return 0;
-  }
-  if (self->present.path != NULL || self->asked.libpython != NULL) {
+  if (self->present.path != NULL || self->asked.libpython != NULL)
     return library_use(self, out, err);
-  }
   nothing_explain(self, err);
   return XCHG_E_NO_PYTHON;
 }
@@ -293,9 +283,8 @@ static int libraries_check(const search *self, xchg_error *err) {
                            "python: %s is in this process already and is Python %s; CPython 3.%d or newer is needed",
                            self->present.path, self->present.version, XCHG_PY_OLDEST_MINOR);
   }
-  if (asked->libpython == NULL) {
+  if (asked->libpython == NULL)
     return 0;
-  }
   if (access(asked->libpython, R_OK) != 0) {
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: %s: %s cannot be read: %s", asked->libpython_reason,
                            asked->libpython, strerror(errno));
@@ -319,15 +308,12 @@ static int libraries_check(const search *self, xchg_error *err) {
 static int search_run(search *self, xchg__discovery *out, xchg_error *err) {
   const request *asked = &self->asked;
   int code = libraries_check(self, err);
-  if (code != 0) {
+  if (code != 0)
     return code;
-  }
-  if (asked->python != NULL) {
+  if (asked->python != NULL)
     return named_use(self, candidate_command(asked->python_reason, asked->python), asked->python, out, err);
-  }
-  if (asked->venv != NULL) {
+  if (asked->venv != NULL)
     return named_use(self, candidate_folder("python.configure{venv=}", asked->venv), asked->venv, out, err);
-  }
   return self->present_runs ? present_use(self, out, err) : unnamed_use(self, out, err);
 }
 
@@ -337,19 +323,15 @@ int xchg__discovery_run(xchg__discovery *out, const xchg__python_options *option
   int code;
   memset(out, 0, sizeof *out);
   self.report = open_memstream(&out->report, &length);
-  if (xchg__libpython_present(&self.present)) {
+  if (xchg__libpython_present(&self.present))
     self.present_runs = xchg__libpython_present_runs();
-  }
-  if (self.asked.libpython != NULL && self.present.path == NULL) {
+  if (self.asked.libpython != NULL && self.present.path == NULL)
     self.open_minor = xchg__libpython_minor(self.asked.libpython);
-  }
   code = search_run(&self, out, err);
-  for (int i = 0; i < self.count; i++) {
+  for (int i = 0; i < self.count; i++)
     free(self.lines[i]);
-  }
-  if (self.report != NULL) {
+  if (self.report != NULL)
     fclose(self.report);
-  }
   return code;
 }
 

@@ -68,15 +68,13 @@ static PyThreadState *shutdown_run(void) {
   PyThreadState *kept;
   pthread_t helper;
   snippet_entered(MPI_FINALIZE);
-  if (xchg__life_on_starter()) {
+  if (xchg__life_on_starter())
     snippet_entered(JOIN_THREADS);
-  }
   kept = xchg__gil_held() ? xchg__py.PyEval_SaveThread() : NULL;
-  if (pthread_create(&helper, NULL, finish_on_fresh_thread, NULL) == 0) {
+  if (pthread_create(&helper, NULL, finish_on_fresh_thread, NULL) == 0)
     pthread_join(helper, NULL);
-  } else {
+  else
     finish_on_fresh_thread(NULL);
-  }
   return kept;
 }
 
@@ -89,17 +87,14 @@ static atomic_flag ending = ATOMIC_FLAG_INIT;
 
 /* 0 where the end has begun already. */
 static int process_end_once(void) {
-  if (!python_is_here()) {
+  if (!python_is_here())
     return 1;
-  }
-  if (atomic_flag_test_and_set(&ending)) {
+  if (atomic_flag_test_and_set(&ending))
     return 0;
-  }
-  if (xchg__life_ours()) {
+  if (xchg__life_ours())
     (void)shutdown_run();
-  } else {
+  else
     snippet_entered(FLUSH); /* the host's exit would have done it, Lua's os.exit does not */
-  }
   return 1;
 }
 
@@ -110,23 +105,20 @@ static void process_ends(void) {
 void xchg__python_shutdown(void) {
   static atomic_flag done = ATOMIC_FLAG_INIT;
   PyThreadState *kept;
-  if (!python_is_here()) {
+  if (!python_is_here())
     return;
-  }
   if (!xchg__life_ours() || atomic_flag_test_and_set(&done)) {
     snippet_entered(FLUSH);
     return;
   }
   kept = shutdown_run();
-  if (kept != NULL) {
+  if (kept != NULL)
     xchg__py.PyEval_RestoreThread(kept);
-  }
 }
 
 void xchg__python_flush(void) {
-  if (python_is_here()) {
+  if (python_is_here())
     snippet_entered(FLUSH);
-  }
 }
 
 /* ---- noticing the end ------------------------------------------------------------------------------- */
@@ -149,23 +141,19 @@ static int exit_is_running(void) {
 /* Another thread has called exit() before, and will end the process. Two at once run the same destructors, which C
  * leaves undefined: the second stays here, as newer C libraries do it. */
 static void exit_wait(void) {
-  if (xchg__gil_held()) {
+  if (xchg__gil_held())
     (void)xchg__py.PyEval_SaveThread();
-  }
-  for (;;) {
+  for (;;)
     pause();
-  }
 }
 
 static void thread_ends(void *unused) {
   (void)unused;
-  if (!python_is_here()) {
+  if (!python_is_here())
     return;
-  }
   if (exit_is_running()) {
-    if (!process_end_once()) {
+    if (!process_end_once())
       exit_wait();
-    }
     return;
   }
   xchg__python_flush();

@@ -10,18 +10,16 @@ static pid_t started_in;
 /* Runs between fork and the child's first step: nothing but stores is safe here. */
 static void forked_child(void) {
   int life = atomic_load(&xchg__life);
-  if (life == XCHG_LIFE_READY || life == XCHG_LIFE_STARTING) {
+  if (life == XCHG_LIFE_READY || life == XCHG_LIFE_STARTING)
     atomic_store(&xchg__life, XCHG_LIFE_FORKED);
-  }
 }
 
 int xchg__fork_watch(xchg_error *err) {
   int failure;
   started_in = getpid();
   failure = pthread_atfork(NULL, NULL, forked_child);
-  if (failure != 0) {
+  if (failure != 0)
     return xchg__error_set(err, XCHG_E_MEMORY, "python: a fork cannot be watched: %s", strerror(failure));
-  }
   return 0;
 }
 
@@ -50,13 +48,11 @@ int xchg__fork_watch_python(void) {
       xchg__py.PyDict_SetItemString(keywords, "after_in_child", function) == 0) {
     result = xchg__py.PyObject_Call(watch, nothing, keywords);
   }
-  if (result == NULL) {
+  if (result == NULL)
     xchg__py.PyErr_Clear();
-  }
   PyObject *const all[] = {os, watch, function, nothing, keywords, result};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     xchg__py.Py_DecRef(all[i]); /* accepts NULL */
-  }
   return result != NULL ? 0 : -1;
 }
 

@@ -73,9 +73,8 @@ int xchg__gil_held(void) {
  * the current state may be another thread's, so that any sub-interpreter in the process is one too many. */
 static int in_subinterpreter(void) {
   PyThreadState *state;
-  if (xchg__libpython_known()->minor < 12) {
+  if (xchg__libpython_known()->minor < 12)
     return xchg__py.PyInterpreterState_Head() != xchg__py.PyInterpreterState_Main();
-  }
   state = current_state();
   return state != NULL && xchg__py.PyThreadState_GetInterpreter(state) != xchg__py.PyInterpreterState_Main();
 }
@@ -105,18 +104,14 @@ static void thread_attach(gil_thread *thread) {
 /* Takes the GIL, whatever the thread holds already. */
 static int gil_take(gil_thread *thread, int *gil, xchg_error *err) {
   int code = xchg__python_start(err);
-  if (code != 0) {
+  if (code != 0)
     return code;
-  }
-  if (!xchg__python_alive()) {
+  if (!xchg__python_alive())
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: the host has ended the interpreter");
-  }
-  if (!xchg__life_ours() && in_subinterpreter()) {
+  if (!xchg__life_ours() && in_subinterpreter())
     return refuse_subinterpreter(err);
-  }
-  if (!thread->attached) {
+  if (!thread->attached)
     thread_attach(thread);
-  }
   *gil = xchg__py.PyGILState_Ensure();
   if (!xchg__life_ours() && xchg__py.PyInterpreterState_Get() != xchg__py.PyInterpreterState_Main()) {
     xchg__py.PyGILState_Release(*gil);
@@ -154,34 +149,29 @@ int xchg__gil_enter(xchg__gil_state *state, xchg_error *err) {
   state->gil = -1;
   if (thread->depth > 0 && thread->inside == 0 &&
       atomic_load_explicit(&xchg__life, memory_order_relaxed) == XCHG_LIFE_READY) {
-    if (--thread->countdown <= 0) {
+    if (--thread->countdown <= 0)
       breathe(thread);
-    }
   } else {
     code = gil_take(thread, &state->gil, err);
-    if (code != 0) {
+    if (code != 0)
       return code;
-    }
   }
   thread->inside++;
-  if (xchg__release_waiting()) {
+  if (xchg__release_waiting())
     xchg__release_drain(1);
-  }
   return 0;
 }
 
 void xchg__gil_leave(xchg__gil_state state) {
   gil_thread *thread = state.thread;
-  if (state.gil >= 0) {
+  if (state.gil >= 0)
     xchg__py.PyGILState_Release(state.gil);
-  }
   thread->inside--;
 }
 
 int xchg__gil_borrow(xchg__gil_state *state) {
-  if (!xchg__python_alive() || (!xchg__life_ours() && in_subinterpreter())) {
+  if (!xchg__python_alive() || (!xchg__life_ours() && in_subinterpreter()))
     return 0;
-  }
   state->thread = &here;
   state->gil = xchg__py.PyGILState_Ensure();
   here.inside++;
@@ -194,9 +184,8 @@ int xchg__gil_lock(xchg_error *err) {
   gil_thread *thread = &here;
   if (thread->depth == 0) {
     int code = gil_take(thread, &thread->locked_gil, err);
-    if (code != 0) {
+    if (code != 0)
       return code;
-    }
     thread->since = thread->looked = clock_ms();
     thread->countdown = thread->interval = 1;
   } else if (atomic_load(&xchg__life) != XCHG_LIFE_READY) {

@@ -52,9 +52,8 @@ static void options_free(xchg__python_options *old) {
   free((void *)(uintptr_t)old->libpython);
   free((void *)(uintptr_t)old->venv);
   free((void *)(uintptr_t)old->home);
-  for (int i = 0; i < old->argc; i++) {
+  for (int i = 0; i < old->argc; i++)
     free((void *)(uintptr_t)old->argv[i]);
-  }
   free((void *)(uintptr_t)old->argv);
 }
 
@@ -108,9 +107,8 @@ int xchg__python_configure(const xchg__python_options *wanted, xchg_error *err) 
 /* Published strings stay for ever: a reader may hold them. */
 static void facts_from_search(void) {
   xchg__libpython_facts present = {0};
-  if (sought == FOUND && found.library == NULL) {
+  if (sought == FOUND && found.library == NULL)
     (void)xchg__libpython_present(&present);
-  }
   facts.version = found.version != NULL && found.version[0] != '\0' ? found.version : text(present.version);
   facts.executable = text(found.executable);
   facts.prefix = text(found.prefix);
@@ -184,9 +182,8 @@ static int start_ours(xchg_error *err) {
                                  .argc = options.argc,
                                  .argv = (char *const *)(uintptr_t)options.argv};
   int code = xchg__start_run(&plan, err);
-  if (code != 0) {
+  if (code != 0)
     return code;
-  }
   starter = pthread_self();
   atomic_store(&ours, 1);
   (void)xchg__fork_watch_python(); /* without it os.fork's children are refused */
@@ -198,12 +195,10 @@ static int start_ours(xchg_error *err) {
 
 static int start_locked(int *of_host, xchg_error *err) {
   int code = find_locked(err);
-  if (code == 0) {
+  if (code == 0)
     code = xchg__libpython_open(found.library, err);
-  }
-  if (code != 0) {
+  if (code != 0)
     return code; /* nothing was changed: may be configured otherwise and tried again */
-  }
   code = xchg__fork_watch(err);
   if (code == 0) {
     atomic_store(&xchg__life, XCHG_LIFE_STARTING);
@@ -237,12 +232,10 @@ static void host_greet(void) {
 int xchg__python_start(xchg_error *err) {
   int of_host = 0, code = 0;
   int life = atomic_load_explicit(&xchg__life, memory_order_acquire);
-  if (life == XCHG_LIFE_READY) {
+  if (life == XCHG_LIFE_READY)
     return 0;
-  }
-  if (life == XCHG_LIFE_FORKED) {
+  if (life == XCHG_LIFE_FORKED)
     return xchg__fork_error(err);
-  }
   pthread_mutex_lock(&lock);
   life = atomic_load(&xchg__life);
   if (life == XCHG_LIFE_FAILED) {
@@ -257,8 +250,7 @@ int xchg__python_start(xchg_error *err) {
     }
   }
   pthread_mutex_unlock(&lock);
-  if (of_host) {
+  if (of_host)
     host_greet();
-  }
   return code;
 }

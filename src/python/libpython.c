@@ -38,12 +38,10 @@ static const symbol symbols[] = {
 static const char *table_fill(xchg__python_table *table, void *library) {
   for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
     void *value = dlsym(library, symbols[i].name);
-    if (value != NULL && symbols[i].kind == VARIABLE) {
+    if (value != NULL && symbols[i].kind == VARIABLE)
       value = *(void **)value;
-    }
-    if (value == NULL && symbols[i].kind != OPTIONAL) {
+    if (value == NULL && symbols[i].kind != OPTIONAL)
       return symbols[i].name;
-    }
     /* POSIX promises that function and object pointers look alike; ISO C wants the bytes copied. */
     memcpy((char *)table + symbols[i].offset, &value, sizeof value);
   }
@@ -57,17 +55,14 @@ static char *version_read(void *library, int *minor) {
   const char *text;
   int major = 0;
   *minor = -1;
-  if (address == NULL) {
+  if (address == NULL)
     return NULL;
-  }
   memcpy(&get_version, &address, sizeof address);
   text = get_version();
-  if (text == NULL) {
+  if (text == NULL)
     return NULL;
-  }
-  if (sscanf(text, "%d.%d", &major, minor) != 2 || major != 3) {
+  if (sscanf(text, "%d.%d", &major, minor) != 2 || major != 3)
     *minor = -1;
-  }
   return strndup(text, strcspn(text, " "));
 }
 
@@ -78,13 +73,11 @@ static int is_libpython(const char *path, void *context) {
   void *library;
   int python;
   (void)context;
-  if (strncmp(base, "libpython", 9) != 0 || base[9] < '0' || base[9] > '9' || strstr(base, ".so") == NULL) {
+  if (strncmp(base, "libpython", 9) != 0 || base[9] < '0' || base[9] > '9' || strstr(base, ".so") == NULL)
     return 0;
-  }
   library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == NULL) {
+  if (library == NULL)
     return 0;
-  }
   python = dlsym(library, "Py_IsInitialized") != NULL;
   dlclose(library);
   return python;
@@ -126,9 +119,8 @@ int xchg__libpython_present(xchg__libpython_facts *out) {
   char *path, *version = NULL;
   int executable, minor = -1;
   void *library = present_open(0, &path, &executable);
-  if (library == NULL) {
+  if (library == NULL)
     return 0;
-  }
   version = version_read(library, &minor);
   dlclose(library);
   pthread_mutex_lock(&lock);
@@ -139,9 +131,8 @@ int xchg__libpython_present(xchg__libpython_facts *out) {
     known.executable = executable;
     path = version = NULL;
   }
-  if (out != NULL) {
+  if (out != NULL)
     *out = known;
-  }
   pthread_mutex_unlock(&lock);
   free(path);
   free(version);
@@ -159,9 +150,8 @@ int xchg__libpython_present_runs(void) {
     runs = is_initialized();
   }
   free(path);
-  if (library != NULL) {
+  if (library != NULL)
     dlclose(library);
-  }
   return runs;
 }
 
@@ -183,9 +173,8 @@ static int library_accept(void *library, const char *path, int executable, xchg_
   const char *missing;
   int minor;
   char *version = version_read(library, &minor);
-  if (version == NULL) {
+  if (version == NULL)
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: %s is no libpython: it has no Py_GetVersion", path);
-  }
   if (minor < XCHG_PY_OLDEST_MINOR) {
     xchg__error_set(err, XCHG_E_VERSION, "python: %s is Python %s; CPython 3.%d or newer is needed", path, version,
                     XCHG_PY_OLDEST_MINOR);
@@ -215,9 +204,8 @@ static int present_take(xchg_error *err) {
   char *path;
   int executable, code;
   void *library = present_open(RTLD_GLOBAL | RTLD_NODELETE, &path, &executable);
-  if (library == NULL) {
+  if (library == NULL)
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: no Python is in this process");
-  }
   code = library_accept(library, path, executable, err);
   free(path);
   return code; /* the handle stays open */
@@ -227,27 +215,24 @@ static int library_open(const char *path, xchg_error *err) {
   /* First for ourselves alone: a library that is refused must go again. */
   void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   int code;
-  if (library == NULL) {
+  if (library == NULL)
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: libpython cannot be opened: %s", dlerror());
-  }
   code = library_accept(library, path, 0, err);
   if (code == 0 && dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE) == NULL) {
     memset(&xchg__py, 0, sizeof xchg__py);
     memset(&opened, 0, sizeof opened);
     code = xchg__error_set(err, XCHG_E_NO_PYTHON, "python: libpython cannot be opened: %s", dlerror());
   }
-  if (code != 0) {
+  if (code != 0)
     dlclose(library);
-  }
   return code;
 }
 
 int xchg__libpython_open(const char *path, xchg_error *err) {
   xchg__libpython_facts present;
   if (!xchg__libpython_present(&present)) {
-    if (path == NULL) {
+    if (path == NULL)
       return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: no Python is in this process");
-    }
     return library_open(path, err);
   }
   if (path != NULL && !xchg__process_same_file(path, present.path)) {

@@ -60,9 +60,8 @@ static int timeout_ms(void) {
   const char *text = getenv("XCHG_PROBE_TIMEOUT");
   char *end;
   double seconds = text != NULL ? strtod(text, &end) : TIMEOUT_S;
-  if (text != NULL && (end == text || *end != '\0' || !(seconds >= 0.1) || seconds > LONGEST_TIMEOUT_S)) {
+  if (text != NULL && (end == text || *end != '\0' || !(seconds >= 0.1) || seconds > LONGEST_TIMEOUT_S))
     seconds = TIMEOUT_S;
-  }
   return (int)(seconds * 1000);
 }
 
@@ -71,21 +70,17 @@ static int timeout_ms(void) {
 /* The value of "key\tvalue\n" between `text` and its end, cut out in place; "" where there is none. */
 static const char *answer_take(char *text, const char *key) {
   size_t length = strlen(key);
-  for (char *line = text; *line != '\0'; line += strlen(line) + 1) {
-    if (strncmp(line, key, length) == 0 && line[length] == '\t') {
+  for (char *line = text; *line != '\0'; line += strlen(line) + 1)
+    if (strncmp(line, key, length) == 0 && line[length] == '\t')
       return line + length + 1;
-    }
-  }
   return "";
 }
 
 /* Cuts the text into lines, each closed by a NUL, the last by two. */
 static void answer_cut(char *text) {
-  for (char *at = text; *at != '\0'; at++) {
-    if (*at == '\n') {
+  for (char *at = text; *at != '\0'; at++)
+    if (*at == '\n')
       *at = '\0';
-    }
-  }
 }
 
 /* A first line for a message: short, without control characters. */
@@ -103,15 +98,12 @@ static void line_quote(char *out, size_t room, const char *text) {
 static int silence_explain(const xchg__child *child, xchg_error *err) {
   char said[100];
   line_quote(said, sizeof said, child->complaint[0] != '\0' ? child->complaint : child->output);
-  if (child->failure == ENOEXEC) {
+  if (child->failure == ENOEXEC)
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "is no program that this system can run");
-  }
-  if (child->failure != 0) {
+  if (child->failure != 0)
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "cannot be run: %s", strerror(child->failure));
-  }
-  if (child->timed_out) {
+  if (child->timed_out)
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "gave no answer in %g s", timeout_ms() / 1000.0);
-  }
   if (child->status != -1 && WIFSIGNALED(child->status)) {
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "was ended by signal %d%s%s", WTERMSIG(child->status),
                            said[0] != '\0' ? ": " : "", said);
@@ -133,12 +125,10 @@ static int answer_judge(xchg__probe *out, xchg_error *err) {
   out->library = answer_take(out->text, "library");
   out->library_name = answer_take(out->text, "library_name");
   out->shared = strcmp(answer_take(out->text, "shared"), "1") == 0;
-  if (sscanf(answer_take(out->text, "xy"), "%d.%d", &major, &out->minor) != 2 || out->executable[0] != '/') {
+  if (sscanf(answer_take(out->text, "xy"), "%d.%d", &major, &out->minor) != 2 || out->executable[0] != '/')
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "gave an answer that makes no sense");
-  }
-  if (strcmp(name, "cpython") != 0) {
+  if (strcmp(name, "cpython") != 0)
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "is %.40s; CPython is needed", name);
-  }
   if (major != 3 || out->minor < XCHG_PY_OLDEST_MINOR) {
     return xchg__error_set(err, XCHG_E_VERSION, "is Python %.40s; CPython 3.%d or newer is needed", out->version,
                            XCHG_PY_OLDEST_MINOR);
@@ -147,9 +137,8 @@ static int answer_judge(xchg__probe *out, xchg_error *err) {
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "is a Python of %.8s bits, this process has %d",
                            answer_take(out->text, "bits"), (int)sizeof(void *) * 8);
   }
-  if (out->library[0] != '\0' && out->library[0] != '/') {
+  if (out->library[0] != '\0' && out->library[0] != '/')
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "gave an answer that makes no sense");
-  }
   return 0;
 }
 
@@ -160,9 +149,8 @@ int xchg__probe_run(xchg__probe *out, const char *path, xchg_error *err) {
   char *first, *last = NULL;
   int code;
   memset(out, 0, sizeof *out);
-  if (child == NULL) {
+  if (child == NULL)
     return xchg__error_set(err, XCHG_E_MEMORY, "could not be asked: out of memory");
-  }
   if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
     code = xchg__error_set(err, XCHG_E_NO_PYTHON, "is a folder; name the executable in it (bin/python)");
     goto done;
@@ -186,9 +174,8 @@ int xchg__probe_run(xchg__probe *out, const char *path, xchg_error *err) {
   }
   answer_cut(out->text);
   code = answer_judge(out, err);
-  if (code != 0) {
+  if (code != 0)
     xchg__probe_free(out);
-  }
 done:
   free(child);
   return code;

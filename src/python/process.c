@@ -19,16 +19,14 @@ static int mapping_parse(char *line, mapping *out) {
   static const char deleted[] = " (deleted)";
   int at = 0;
   size_t length;
-  if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &out->first, &out->end, &at) < 2) {
+  if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &out->first, &out->end, &at) < 2)
     return 0;
-  }
   line[strcspn(line, "\n")] = '\0';
   out->path = at > 0 && line[at] == '/' ? line + at : NULL;
   if (out->path != NULL) {
     length = strlen(out->path);
-    if (length >= sizeof deleted && strcmp(out->path + length - (sizeof deleted - 1), deleted) == 0) {
+    if (length >= sizeof deleted && strcmp(out->path + length - (sizeof deleted - 1), deleted) == 0)
       line[(size_t)at + length - (sizeof deleted - 1)] = '\0';
-    }
   }
   return 1;
 }
@@ -40,14 +38,11 @@ static char *maps_search(int (*accept)(const mapping *, void *), void *context) 
   size_t room = 0;
   char *found = NULL;
   mapping each;
-  if (maps == NULL) {
+  if (maps == NULL)
     return NULL;
-  }
-  while (found == NULL && getline(&line, &room, maps) > 0) {
-    if (mapping_parse(line, &each) && each.path != NULL && accept(&each, context)) {
+  while (found == NULL && getline(&line, &room, maps) > 0)
+    if (mapping_parse(line, &each) && each.path != NULL && accept(&each, context))
       found = strdup(each.path);
-    }
-  }
   free(line);
   fclose(maps);
   return found;

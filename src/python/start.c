@@ -34,15 +34,13 @@ static int was_default(const struct sigaction *action) {
 }
 
 static void signals_save(struct sigaction *saved) {
-  for (int i = 0; i < SIGNALS; i++) {
+  for (int i = 0; i < SIGNALS; i++)
     sigaction(taken_signals[i], NULL, &saved[i]);
-  }
 }
 
 static void signals_restore(const struct sigaction *saved) {
-  for (int i = 0; i < SIGNALS; i++) {
+  for (int i = 0; i < SIGNALS; i++)
     sigaction(taken_signals[i], &saved[i], NULL);
-  }
 }
 
 /* A handler of the host's stays; so does a default SIGINT. A default SIGPIPE becomes ignored, as in every
@@ -56,11 +54,10 @@ static void signals_settle(const xchg__start_plan *plan, struct sigaction *saved
   } else if (was_default(&saved[0])) {
     xchg__snippet_effect("import signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\n");
   }
-  if (keep_python_sigpipe) {
+  if (keep_python_sigpipe)
     sigaction(SIGPIPE, NULL, &saved[1]);
-  } else if (was_default(&saved[1])) {
+  else if (was_default(&saved[1]))
     xchg__snippet_effect("import signal\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\n");
-  }
   signals_restore(saved);
 }
 
@@ -92,9 +89,8 @@ static wchar_t *program_name, *python_home;
 
 static int path_set(void (*set)(const wchar_t *), wchar_t **kept, const char *path, xchg_error *err) {
   wchar_t *wide = *kept = xchg__py.Py_DecodeLocale(path, NULL);
-  if (wide == NULL) {
+  if (wide == NULL)
     return xchg__error_set(err, XCHG_E_NO_PYTHON, "python: %s cannot be decoded", path);
-  }
   set(wide);
   return 0;
 }
@@ -102,9 +98,8 @@ static int path_set(void (*set)(const wchar_t *), wchar_t **kept, const char *pa
 static int initialize(xchg_error *err) {
   PyStatus status;
   void *config = calloc(1, CONFIG_BYTES);
-  if (config == NULL) {
+  if (config == NULL)
     return xchg__error_set(err, XCHG_E_MEMORY, "python: out of memory");
-  }
   xchg__py.PyConfig_InitPythonConfig(config);
   status = xchg__py.Py_InitializeFromConfig(config);
   xchg__py.PyConfig_Clear(config);
@@ -114,15 +109,13 @@ static int initialize(xchg_error *err) {
 
 static int configured_initialize(const xchg__start_plan *plan, xchg_error *err) {
   int code = preinitialize(err);
-  if (code == 0 && plan->program != NULL) {
+  if (code == 0 && plan->program != NULL)
     code = path_set(xchg__py.Py_SetProgramName, &program_name, plan->program, err);
-  }
   if (code == 0 && plan->home != NULL) {
-    if (xchg__py.Py_SetPythonHome == NULL) {
+    if (xchg__py.Py_SetPythonHome == NULL)
       code = xchg__error_set(err, XCHG_E_VERSION, "python: this CPython takes no home; leave it out");
-    } else {
+    else
       code = path_set(xchg__py.Py_SetPythonHome, &python_home, plan->home, err);
-    }
   }
   return code == 0 ? initialize(err) : code;
 }
@@ -137,9 +130,8 @@ static void argv_set(const xchg__start_plan *plan) {
     failed = text == NULL || xchg__py.PyList_Append(list, text) != 0;
     xchg__py.Py_DecRef(text);
   }
-  if (failed || xchg__py.PyObject_SetAttr(sys, name, list) != 0) {
+  if (failed || xchg__py.PyObject_SetAttr(sys, name, list) != 0)
     xchg__py.PyErr_WriteUnraisable(NULL);
-  }
   xchg__py.Py_DecRef(sys);
   xchg__py.Py_DecRef(name);
   xchg__py.Py_DecRef(list);
@@ -153,9 +145,8 @@ int xchg__start_run(const xchg__start_plan *plan, xchg_error *err) {
   /* The executable was asked without PYTHONHOME and knew its home: another one would mix two installations. */
   if (home != NULL) {
     kept = strdup(home);
-    if (kept == NULL) {
+    if (kept == NULL)
       return xchg__error_set(err, XCHG_E_MEMORY, "python: out of memory");
-    }
     unsetenv("PYTHONHOME");
   }
   signals_save(saved);
@@ -171,8 +162,7 @@ int xchg__start_run(const xchg__start_plan *plan, xchg_error *err) {
   signals_settle(plan, saved);
   /* On some versions the thread that imports it first is taken for the main thread. */
   xchg__snippet_effect("import threading\n");
-  if (plan->argc > 0) {
+  if (plan->argc > 0)
     argv_set(plan);
-  }
   return 0;
 }
