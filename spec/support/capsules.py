@@ -1,5 +1,6 @@
 """DLPack capsules with every field settable, and a record of what became of each."""
 import ctypes
+import gc
 import threading
 
 VERSIONED = b"dltensor_versioned"
@@ -238,6 +239,7 @@ def alive():
 
 def account():
     """How many have not been deleted, and how many were deleted twice, since the last account."""
+    gc.freeze()  # with large libraries loaded, the next collection would take long
     left, twice = len(_made), len(strays)
     _made.clear()
     strays.clear()
