@@ -39,7 +39,23 @@ static PyObject *torch_storage(PyObject *tensor) {
   return xchg__py.PyObject_VectorcallMethod(name, &tensor, 1, NULL);
 }
 
-/* What a storage owns where the managed tensor holds only a torch tensor. */
+/* Makes a checked descriptor a tensor whose memory `owner` holds, and keeps the object it came from. On failure the
+ * owner is the caller's. */
+static int take(xchg_slots *slots, xchg_tensor *out, const xchg__checked *checked, void *owner, PyObject *object,
+                void (*destroy)(xchg_storage *, int), xchg_error *err) {
+  xchg_storage *storage = xchg__storage_new(checked->bytes, owner, object, destroy, 1, err);
+  int code;
+  if (storage == NULL)
+    return XCHG_E_MEMORY;
+  code = xchg__tensor_new(slots, out, &checked->description, storage, err);
+  if (code != 0)
+    xchg__storage_abandon(storage);
+  else if (object != NULL)
+    xchg__py.Py_IncRef(object);
+  return code;
+}
+
+/* The owner of a torch tensor that came in a capsule, which holds only the tensor. */
 typedef struct {
   void *managed;
   PyObject *memory;                                   /* new */
@@ -55,20 +71,20 @@ static void torch_owner_destroy(xchg_storage *storage, int python) {
   free(owner);
 }
 
-/* Puts the memory of a torch tensor (which may have none: a wrapper) beside the managed tensor of `storage`. */
-static int hold_memory(xchg_storage *storage, PyObject *memory, xchg_error *err) {
-  torch_owner *owner;
-  if (memory == NULL)
-    return 0;
-  owner = malloc(sizeof *owner);
+/* A capsule of a torch tensor with memory (a wrapper has none). `memory` is stolen on success only. */
+static int take_torch(xchg_slots *slots, xchg_tensor *out, const xchg__checked *checked, void *managed,
+                      PyObject *memory, PyObject *object, void (*destroy)(xchg_storage *, int), xchg_error *err) {
+  torch_owner *owner = malloc(sizeof *owner);
+  int code;
   if (owner == NULL)
     return xchg__error_set(err, XCHG_E_MEMORY, WHERE ": no memory for the tensor's owner; release tensors");
-  owner->managed = storage->owner;
+  owner->managed = managed;
   owner->memory = memory;
-  owner->destroy = storage->destroy;
-  storage->owner = owner;
-  storage->destroy = torch_owner_destroy;
-  return 0;
+  owner->destroy = destroy;
+  code = take(slots, out, checked, owner, object, torch_owner_destroy, err);
+  if (code != 0)
+    free(owner);
+  return code;
 }
 
 /* Takes a capsule over. `object` is what it came from, NULL for a raw capsule. */
@@ -76,7 +92,6 @@ static int adopt_capsule(xchg_slots *slots, xchg_tensor *out, PyObject *capsule,
                          xchg_error *err) {
   xchg__capsule opened;
   xchg__checked checked;
-  xchg_storage *storage;
   int code;
   /* Asked first: it may run Python code, and none may run between the checks and the commit. NumPy never puts
    * read-only memory into a legacy capsule. */
@@ -85,28 +100,20 @@ static int adopt_capsule(xchg_slots *slots, xchg_tensor *out, PyObject *capsule,
   PyObject *memory = family == XCHG_FAMILY_TORCH ? torch_storage(object) : NULL;
   if (memory == NULL && family == XCHG_FAMILY_TORCH)
     xchg__py.PyErr_Clear();
-  storage = NULL;
-  if ((code = xchg__capsule_open(&opened, capsule, WHERE, err)) != 0 ||
-      (code = xchg__descriptor_check(&checked, opened.tensor, opened.flags, err)) != 0)
-    goto fail;
-  checked.description.readonly |= readonly;
-  storage =
-      xchg__storage_new(checked.bytes, opened.managed, object,
-                        opened.versioned ? xchg__capsule_destroy_versioned : xchg__capsule_destroy_legacy, 1, err);
-  code = XCHG_E_MEMORY;
-  if (storage == NULL || (code = hold_memory(storage, memory, err)) != 0 ||
-      (code = xchg__tensor_new(slots, out, &checked.description, storage, err)) != 0)
-    goto fail;
-  /* From here on nothing can fail. */
-  xchg__capsule_commit(&opened);
-  if (object != NULL)
-    xchg__py.Py_IncRef(object);
-  return 0;
-fail:
-  if (storage != NULL && storage->destroy == torch_owner_destroy)
-    free(storage->owner);
-  xchg__storage_abandon(storage);
-  xchg__py.Py_DecRef(memory);
+  code = xchg__capsule_open(&opened, capsule, WHERE, err);
+  if (code == 0)
+    code = xchg__descriptor_check(&checked, opened.tensor, opened.flags, err);
+  if (code == 0) {
+    void (*destroy)(xchg_storage *, int) =
+        opened.versioned ? xchg__capsule_destroy_versioned : xchg__capsule_destroy_legacy;
+    checked.description.readonly |= readonly;
+    code = memory != NULL ? take_torch(slots, out, &checked, opened.managed, memory, object, destroy, err)
+                          : take(slots, out, &checked, opened.managed, object, destroy, err);
+  }
+  if (code == 0)
+    xchg__capsule_commit(&opened);
+  else
+    xchg__py.Py_DecRef(memory);
   return code;
 }
 
@@ -124,9 +131,8 @@ static int from_api_torch(xchg_slots *slots, xchg_tensor *out, const DLPackExcha
                           xchg_error *err) {
   DLTensor tensor;
   xchg__checked checked;
-  xchg_storage *storage = NULL;
   PyObject *memory;
-  int code;
+  int code = 0;
   if (api->dltensor_from_py_object_no_sync == NULL)
     return 1;
   memset(&tensor, 0, sizeof tensor);
@@ -136,19 +142,16 @@ static int from_api_torch(xchg_slots *slots, xchg_tensor *out, const DLPackExcha
     xchg__py.PyErr_Clear();
     return 1; /* its `__dlpack__` says better why */
   }
-  if ((tensor.dtype.code == kDLComplex && (code = xchg__refusal_check_conjugate(object, err)) != 0) ||
-      (code = xchg__descriptor_check(&checked, &tensor, 0, err)) != 0)
-    goto fail;
-  checked.description.protocol = XCHG_PROTOCOL_EXCHANGE_API;
-  storage = xchg__storage_new(checked.bytes, memory, object, python_owner_destroy, 1, err);
-  code = XCHG_E_MEMORY;
-  if (storage == NULL || (code = xchg__tensor_new(slots, out, &checked.description, storage, err)) != 0)
-    goto fail;
-  xchg__py.Py_IncRef(object);
-  return 0;
-fail:
-  xchg__storage_abandon(storage);
-  xchg__py.Py_DecRef(memory);
+  if (tensor.dtype.code == kDLComplex)
+    code = xchg__refusal_check_conjugate(object, err);
+  if (code == 0)
+    code = xchg__descriptor_check(&checked, &tensor, 0, err);
+  if (code == 0) {
+    checked.description.protocol = XCHG_PROTOCOL_EXCHANGE_API;
+    code = take(slots, out, &checked, memory, object, python_owner_destroy, err);
+  }
+  if (code != 0)
+    xchg__py.Py_DecRef(memory);
   return code;
 }
 
@@ -157,7 +160,6 @@ static int from_api(xchg_slots *slots, xchg_tensor *out, const DLPackExchangeAPI
                     xchg_error *refusal, xchg_error *err) {
   DLManagedTensorVersioned *managed = NULL;
   xchg__checked checked;
-  xchg_storage *storage = NULL;
   int code;
   if (api->managed_tensor_from_py_object_no_sync == NULL)
     return 1;
@@ -169,26 +171,19 @@ static int from_api(xchg_slots *slots, xchg_tensor *out, const DLPackExchangeAPI
     return 1;
   }
   xchg__py.PyErr_Clear();
-  if (managed->version.major != kDLPackMajor) {
+  if (managed->version.major != kDLPackMajor)
     code = xchg__error_set(
         err, XCHG_E_VERSION,
         WHERE
         ": the C exchange API returned a DLPack %u.%u tensor; this library reads version %d.x, use an older producer",
         managed->version.major, managed->version.minor, kDLPackMajor);
-    goto fail;
+  else
+    code = xchg__descriptor_check(&checked, &managed->dl_tensor, managed->flags, err);
+  if (code == 0) {
+    checked.description.protocol = XCHG_PROTOCOL_EXCHANGE_API;
+    code = take(slots, out, &checked, managed, object, xchg__capsule_destroy_versioned, err);
   }
-  if ((code = xchg__descriptor_check(&checked, &managed->dl_tensor, managed->flags, err)) != 0)
-    goto fail;
-  checked.description.protocol = XCHG_PROTOCOL_EXCHANGE_API;
-  storage = xchg__storage_new(checked.bytes, managed, object, xchg__capsule_destroy_versioned, 1, err);
-  code = XCHG_E_MEMORY;
-  if (storage == NULL || (code = xchg__tensor_new(slots, out, &checked.description, storage, err)) != 0)
-    goto fail;
-  xchg__py.Py_IncRef(object);
-  return 0;
-fail:
-  xchg__storage_abandon(storage);
-  if (managed->deleter != NULL)
+  if (code != 0 && managed->deleter != NULL)
     managed->deleter(managed);
   return code;
 }
