@@ -237,7 +237,7 @@ int32_t xchg_layout_transpose(xchg_layout *layout, int64_t dim1, int64_t dim2, x
 /* Copies the wanted shape with its -1 replaced, and checks the number of elements. */
 static int reshape_resolve(int64_t *out, const xchg_layout *layout, int64_t numel, int32_t ndim, const int64_t *shape,
                            xchg_error *err) {
-  char have[SHAPE_TEXT], want[SHAPE_TEXT];
+  char have[SHAPE_TEXT], want[SHAPE_TEXT] = "";
   int32_t inferred = -1;
   xchg__layout_format(want, sizeof want, ndim, shape);
   for (int32_t d = 0; d < ndim; d++) {
