@@ -70,7 +70,7 @@ describe("the failure of a C function", function()
   it("is raised in the name of the function that was called", function()
     local shape = require("ffi").new("int64_t[1]", -1)
     local function fail()
-      error_.check("sky", C.xchg_tensor_empty(lib.arena, require("xchg.slots").scratch(), 13, 1, shape, 0, scratch))
+      error_.check("sky", C.xchg_tensor_empty(lib.arena, select(2, require("xchg.slots").blank(13)), 13, 1, shape, 0, scratch))
     end
     raises("bad_argument", "sky: extent -1 of dimension 1", fail)
     raises("bad_argument", "sky: extent -1 of dimension 1", fail) -- the scratch error was cleared

@@ -2,6 +2,7 @@
  * tensors, the sentinel that tells when a GC cycle has ended) and registers the lua_CFunction doors. */
 #include <dlfcn.h>
 #include <lauxlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "abi.h"
@@ -18,6 +19,13 @@
 #define SENTINEL_METATABLE "xchg.sentinel"
 #define CORE "xchg.core"
 #define TENSORS "xchg.tensors" /* registry: the weak table {[slot] = tensor} */
+#define THREAD "xchg.thread"   /* registry: the thread that opened the core, kept for its questions to the collector */
+
+#ifndef LUA_GCISRUNNING
+#  define LUA_GCISRUNNING 9 /* LuaJIT's; headers of Lua 5.1 lack it */
+#endif
+
+enum { SKIPPED_SWEEPS = 256 };
 
 /* ---- dead tensors ------------------------------------------------------------------------------ */
 
@@ -27,11 +35,19 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Frees the slots whose tensor has vanished from the weak table. Pure C: queued releases stay queued. */
+/* 1 inside a finalizer of Lua, where the collector is held; also where the program has stopped it. */
+static int arena_collecting(void *lua) {
+  return lua_gc(lua, LUA_GCISRUNNING, 0) == 0;
+}
+
+/* Frees the slots whose tensor has vanished from the weak table, and those that wait for it. Pure C: queued releases
+ * stay queued. */
 static void arena_sweep(lua_State *L, xchg_slots *slots) {
   int32_t numbers = slots->chunk_count * XCHG_SLOTS_PER_CHUNK;
-  if (slots->head.busy > 0)
-    return; /* inside the making of a tensor (a finalizer called us): its flag stays up */
+  /* A debug hook may have called us in the making of a tensor. But an error there leaves the count up for ever. */
+  if (slots->head.busy > 0 && ++slots->skipped < SKIPPED_SWEEPS)
+    return;
+  slots->skipped = slots->head.busy = 0;
   slots->head.attention &= ~XCHG_ATTEND_SWEEP;
   lua_getfield(L, LUA_REGISTRYINDEX, TENSORS);
   for (int32_t number = 1; number <= numbers; number++) {
@@ -39,7 +55,9 @@ static void arena_sweep(lua_State *L, xchg_slots *slots) {
     if (slot == NULL)
       continue;
     lua_rawgeti(L, -1, number);
-    if (lua_isnil(L, -1))
+    if (slot->doomed && lua_type(L, -1) == XCHG_LUA_TCDATA)
+      xchg__tensor_poison((xchg_tensor *)(uintptr_t)lua_topointer(L, -1));
+    if (slot->doomed || lua_isnil(L, -1))
       xchg__slot_free(slots, number);
     lua_pop(L, 1);
   }
@@ -47,7 +65,8 @@ static void arena_sweep(lua_State *L, xchg_slots *slots) {
   xchg__budget_settle();
 }
 
-/* Runs queued releases if Python can run now; without Python they are forgotten by their own rules. */
+/* Runs queued releases if Python can run now; where it has gone they are forgotten by their own rules, and where it
+ * cannot be entered from here they wait. */
 static void release_drain(void) {
   xchg__gil_state gil;
   if (!xchg__release_waiting())
@@ -55,7 +74,7 @@ static void release_drain(void) {
   if (xchg__gil_borrow(&gil)) {
     xchg__release_drain(1);
     xchg__gil_leave(gil);
-  } else {
+  } else if (!xchg__python_alive()) {
     xchg__release_drain(0);
   }
 }
@@ -64,6 +83,9 @@ static void release_drain(void) {
 static int core_attend(lua_State *L) {
   xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
   int32_t wanted = slots->head.attention;
+  /* What a finalizer has interrupted may be reading memory that a sweep would free. */
+  if (arena_collecting(L) && xchg__slots_doomed_few(slots))
+    wanted &= XCHG_ATTEND_DRAIN;
   if (wanted & XCHG_ATTEND_COLLECT) {
     double start = seconds_now();
     int64_t before = xchg__count_sum(XCHG_COUNT_BYTES);
@@ -87,6 +109,13 @@ static int core_attend(lua_State *L) {
 /* core.collect(): finds dead tensors and runs every queued release, now. */
 static int core_collect(lua_State *L) {
   arena_sweep(L, lua_touserdata(L, lua_upvalueindex(1)));
+  release_drain();
+  return 0;
+}
+
+/* core.drain(): runs every queued release, now. */
+static int core_drain(lua_State *L) {
+  (void)L;
   release_drain();
   return 0;
 }
@@ -151,7 +180,7 @@ static void pin_self(void) {
 
 /* ---- registration ------------------------------------------------------------------------------ */
 
-/* core.raise(code, message [, fields]): raises an error object; `fields` are copied into it. */
+/* core.raise(code, message): raises an error object. */
 static int core_raise(lua_State *L) {
   size_t length;
   const char *code = luaL_checkstring(L, 1);
@@ -162,6 +191,17 @@ static int core_raise(lua_State *L) {
   return lua_error(L);
 }
 
+/* core.raise_scratch(error, where): raises what C wrote into the scratch error, and clears it before anything can run
+ * that uses it again (a finalizer, where memory is taken). */
+static int core_raise_scratch(lua_State *L) {
+  xchg_error *scratch = (xchg_error *)(uintptr_t)lua_topointer(L, 1), err;
+  const char *where = luaL_checkstring(L, 2), *colon;
+  err = *scratch;
+  scratch->code = 0;
+  colon = strchr(err.message, ':');
+  return xchg__raisef(L, err.code, "%s%s", where, colon != NULL ? colon : "");
+}
+
 /* core.own(prefix): chunks named so are the library's own and never the `where` of an error. */
 static int core_own(lua_State *L) {
   xchg__raise_own(L, luaL_checkstring(L, 1));
@@ -169,8 +209,10 @@ static int core_own(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {
+    {"drain", core_drain},
     {"raise", core_raise},
     {"own", core_own},
+    {"raise_scratch", core_raise_scratch},
     {"cdata_learn", xchg__cdata_learn},
     {"cdata_tensor", xchg__cdata_tensor},
     {"tensor_types", xchg__tensor_types},
@@ -200,6 +242,10 @@ int luaopen_xchg_core(lua_State *L) {
   arena = lua_gettop(L);
   lua_pushvalue(L, arena);
   lua_setfield(L, core, "arena");
+  lua_pushthread(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, THREAD);
+  slots->lua = L;
+  slots->collecting = arena_collecting;
 
   lua_newtable(L);
   lua_createtable(L, 0, 1);

@@ -40,11 +40,12 @@ local function dtype_of(value)
   return "float64"
 end
 
--- A new tensor of the shape in view.extents.
-local function make(where, row, ndim, zero)
-  local head = slots.scratch()
-  checked(where, C.xchg_tensor_empty(arena, head, row.id, ndim, view.extents, zero and 1 or 0, err))
-  return slots.adopt(head)
+-- A new tensor of the shape that view.shape gave; puts `extents` back.
+local function make(where, row, zero, ndim, extents)
+  local t, head = slots.blank(row.id)
+  checked(where, C.xchg_tensor_empty(arena, head, row.id, ndim, extents, zero and 1 or 0, err))
+  view.done(extents)
+  return slots.adopt(t)
 end
 
 --- A tensor of undefined elements.
@@ -53,7 +54,7 @@ end
 ---@return xchg.Tensor
 function M.empty(shape, options)
   local row = parse("empty", options, "float64")
-  return make("empty", row, view.shape("empty", shape), false)
+  return make("empty", row, false, view.shape("empty", shape))
 end
 
 --- A tensor of zeros (false for bool).
@@ -62,39 +63,43 @@ end
 ---@return xchg.Tensor
 function M.zeros(shape, options)
   local row = parse("zeros", options, "float64")
-  return make("zeros", row, view.shape("zeros", shape), true)
+  return make("zeros", row, true, view.shape("zeros", shape))
 end
 
 -- One element of each dtype, for the code that writes all others: bare heads without a slot, so that they
 -- count as no tensor.
-local one_bytes = ffi.new("double[2]")
-local one_element = {}
+local spare_one = {} -- by dtype: taken, and put back by who has used it
+local one_type = ffi.typeof("double[2]")
 
--- Writes a value as an element into `one_bytes`, or raises.
+-- A value as an element: { head, bytes }, or raises.
 local function encode(where, row, value)
   if not row.readable then
     error_.raise("unsupported_dtype", "%s: %s elements are not written from Lua", where, row.name)
   end
-  local one = one_element[row.id]
+  local one = spare_one[row.id]
+  spare_one[row.id] = nil
   if one == nil then
-    one = ffi.new(slots.ctypes[row.id])
-    one._data = ffi.cast(slots.pointers[row.id], one_bytes)
-    one_element[row.id] = one
+    local bytes = one_type()
+    one = { head = ffi.new(slots.ctypes[row.id]), bytes = bytes }
+    one.head._data = ffi.cast(slots.pointers[row.id], bytes)
   end
-  element.by_id[row.id].write(one, 0, value, where)
+  element.by_id[row.id].write(one.head, 0, value, where)
+  return one
 end
 
 local function fill(where, t, value)
   slots.check_host(where, t)
-  encode(where, dtype.by_id[t._dtype], value)
-  checked(where, C.xchg_tensor_fill(slots.head(t), one_bytes, err))
+  local id = t._dtype
+  local one = encode(where, dtype.by_id[id], value)
+  checked(where, C.xchg_tensor_fill(slots.head(t), one.bytes, err))
+  spare_one[id] = one
   return t
 end
 
 local function filled(where, shape, value, options)
   local row = parse(where, options, dtype_of(value))
-  encode(where, row, value) -- a wrong value costs no memory
-  return fill(where, make(where, row, view.shape(where, shape), false), value)
+  spare_one[row.id] = encode(where, row, value) -- a wrong value costs no memory
+  return fill(where, make(where, row, false, view.shape(where, shape)), value)
 end
 
 --- A tensor of ones (true for bool).
@@ -178,7 +183,7 @@ local function from_table(where, row, values, shape)
   if not row.readable then
     error_.raise("unsupported_dtype", "%s: %s elements are not written from Lua", where, row.name)
   end
-  local t = make(where, row, view.shape(where, shape), true)
+  local t = make(where, row, true, view.shape(where, shape))
   local written, problem = pcall(write_table, where, t, element.by_id[row.id].write, values, shape)
   if not written then
     slots.release(t)
@@ -202,8 +207,9 @@ end
 -- An empty host tensor of t's shape.
 local function like(where, t, row)
   local n, shape = t._ndim, t._shape
-  ffi.copy(view.extents, shape, n * 8)
-  return make(where, row, n, false)
+  local extents = view.room()
+  ffi.copy(extents, shape, n * 8)
+  return make(where, row, false, n, extents)
 end
 
 local function copy(where, t, source)

@@ -41,9 +41,7 @@ M.scratch = scratch
 
 --- Raises what C wrote into the scratch error, as said by `where`.
 local function raise_scratch(where)
-  local code, message = ffi.string(C.xchg_error_name(scratch.code)), ffi.string(scratch.message)
-  scratch.code = 0
-  core.raise(code, where .. message:match(":.*$"))
+  core.raise_scratch(scratch, where)
 end
 
 --- For the result of a C function that was given `scratch`: raises if it failed, else returns it. `where` is

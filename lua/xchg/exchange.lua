@@ -8,7 +8,7 @@ local view = require "xchg.view"
 
 local M = {}
 
-local import, drain = lib.core.exchange.from_dlpack, lib.core.exchange.drain
+local import, drain = lib.core.exchange.from_dlpack, lib.core.drain
 local is_tensor = slots.is_tensor
 
 local function with_options(x, options)
@@ -16,9 +16,10 @@ local function with_options(x, options)
   local t = M.from_dlpack(x)
   if not options.copy then return t end
   -- Our copy: not every producer makes one when asked, and ours is writable. The original goes at once.
-  local copy = create.clone(t)
+  local done, copy = pcall(create.clone, t)
   slots.release(t)
   drain()
+  if not done then error(copy, 0) end
   return copy
 end
 

@@ -44,16 +44,16 @@ typedef struct xchg_tensor_NAME {
 ]]
 
 -- Functions for each ctype: a trace through them knows the type it makes. C takes the cdata of its own tensors from a
--- stock that `refill` fills.
+-- stock that `refill` makes.
 local maker = [[
-local new, copy, T = ...
-local function make(head)
-  local t = new(T)
-  copy(t, head, 64)
-  return t
+local new, T = ...
+local function make()
+  return new(T)
 end
-local function refill(stock, count)
-  for i = 1, count do stock[i] = new(T) end
+local function refill(count)
+  local fresh = {}
+  for i = 1, count do fresh[i] = new(T) end
+  return fresh
 end
 return make, refill
 ]]
@@ -73,7 +73,7 @@ for id, row in ipairs(dtype.by_id) do
   M.ctypes[id] = ctype
   M.pointers[id] = ffi.typeof(row.element .. " *")
   M.const_pointers[id] = ffi.typeof("const " .. row.element .. " *")
-  makers[id], refills[id] = loadstring(maker, "=(xchg maker of " .. row.name .. ")")(ffi.new, ffi.copy, ctype)
+  makers[id], refills[id] = loadstring(maker, "=(xchg maker of " .. row.name .. ")")(ffi.new, ctype)
   is_tensor_id[tonumber(ctype)] = true
   core.cdata_tensor(tonumber(ctype))
 end
@@ -82,24 +82,21 @@ core.tensor_types(refills, tensors, attend)
 
 -- ---- birth --------------------------------------------------------------------------------------------
 
-local first = ffi.new("xchg_tensor")
-local spare = {}
+local generic = ffi.typeof("xchg_tensor *")
 
---- A head for C to fill. While a tensor is being made (`busy`) a finalizer may make another: that one gets
---- a head of its own.
-function M.scratch()
-  local busy = arena.busy
-  if busy == 0 then return first end
-  local head = spare[busy] or ffi.new("xchg_tensor")
-  spare[busy] = head
-  return head
+--- A tensor for C to fill, and its head as C takes it. Made before C gives out a slot: what runs in between, a
+--- finalizer for one, could fail.
+---@param id integer
+function M.blank(id)
+  local t = makers[id]()
+  return t, cast(generic, t)
 end
 
---- The tensor for a head that C has just filled.
-function M.adopt(head)
-  local t = makers[head._dtype](head)
+--- The tensor that C has just filled.
+function M.adopt(t)
   tensors[t._slot] = t
-  arena.busy = arena.busy - 1
+  local busy = arena.busy
+  if busy > 0 then arena.busy = busy - 1 end -- a sweep may have given up on it
   if arena.attention ~= 0 then attend() end
   return t
 end
@@ -154,11 +151,9 @@ function M.check_readable(where, t)
   return M.check_host(where, t)
 end
 
-local generic = ffi.typeof("xchg_tensor *")
-
 --- The head as C's functions take it.
 function M.head(t)
-  return ffi.cast(generic, t)
+  return cast(generic, t)
 end
 
 -- ---- death --------------------------------------------------------------------------------------------

@@ -102,7 +102,8 @@ end
 ---@return integer|integer[]
 function methods.size(t, d)
   if d == nil then return dims(slots.check("size", t)._shape, t._ndim) end
-  return tonumber(t._shape[dimension("size", t, d)])
+  d = dimension("size", t, d)
+  return tonumber(t._shape[d])
 end
 
 --- Stride of dimension `d` in elements, or all strides.
@@ -110,7 +111,8 @@ end
 ---@return integer|integer[]
 function methods.stride(t, d)
   if d == nil then return dims(slots.check("stride", t)._strides, t._ndim) end
-  return tonumber(t._strides[dimension("stride", t, d)])
+  d = dimension("stride", t, d)
+  return tonumber(t._strides[d])
 end
 
 --- Whether the elements lie compact in row-major order.

@@ -29,16 +29,26 @@ end
 
 --- The tensor over t's memory that the layout describes; puts the layout back.
 local function finish(where, t, layout)
-  local base, head = slots.head(t), slots.scratch()
+  local base = slots.head(t)
+  local made, head = slots.blank(layout.dtype)
   checked(where, C.xchg_tensor_view(arena, head, base, layout, err))
   spare = layout
-  return slots.adopt(head)
+  return slots.adopt(made)
 end
 
-local extents = ffi.new("int64_t[?]", MAX_NDIM)
+-- Extents on their way to C: like layouts, taken and put back.
+local spare_extents
 
---- Reads a shape: a table of extents, or one number. Returns the count; the extents are in `M.extents`, to
---- be passed to C before anything else happens.
+--- Takes room for MAX_NDIM extents; M.done puts it back.
+function M.room()
+  local extents = spare_extents or ffi.new("int64_t[?]", MAX_NDIM)
+  spare_extents = nil
+  return extents
+end
+
+function M.done(extents) spare_extents = extents end
+
+--- Reads a shape: a table of extents, or one number. Returns the count and the extents, to be given to M.done.
 ---@param where string
 ---@param shape integer|integer[]
 ---@param low integer? of an extent
@@ -54,10 +64,10 @@ function M.shape(where, shape, low)
   elseif n > MAX_NDIM then
     error_.raise("out_of_range", "%s: %d dimensions; tensors have at most %d", where, n, MAX_NDIM)
   end
+  local extents = M.room()
   for d = 1, n do extents[d - 1] = check.integer(where, "extent " .. d, shape[d], low or 0, 2 ^ 53) end
-  return n
+  return n, extents
 end
-M.extents = extents
 
 local function whole(where, what, value)
   return check.integer(where, what, value, -2 ^ 53, 2 ^ 53)
@@ -103,8 +113,9 @@ function M.reshape(t, ...)
       error_.raise("wrong_type", "reshape: extent %d must be a whole number, got nil", #shape + 1)
     end
   end
-  local n = M.shape("reshape", shape, -1)
+  local n, extents = M.shape("reshape", shape, -1)
   checked("reshape", C.xchg_layout_reshape(layout, n, extents, err))
+  M.done(extents)
   return finish("reshape", t, layout)
 end
 

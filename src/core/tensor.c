@@ -55,6 +55,8 @@ const char *xchg_protocol_name(int32_t protocol) {
   }
 }
 
+enum { DOOMED_SLOTS = 1024 };
+
 /* ---- slots -------------------------------------------------------------------------------------- */
 
 void xchg__slots_init(xchg_slots *slots) {
@@ -94,6 +96,7 @@ static int slots_grow(xchg_slots *slots, xchg_error *err) {
   int32_t number = count * XCHG_SLOTS_PER_CHUNK;
   for (int32_t i = 0; i < XCHG_SLOTS_PER_CHUNK; i++) {
     chunk[i].storage = NULL;
+    chunk[i].doomed = 0;
     chunk[i].dims = chunk[i].inline_dims;
     chunk[i].capacity = XCHG_SLOT_INLINE;
     chunk[i].next_free = ++number + 1;
@@ -127,6 +130,11 @@ void xchg__slot_free(xchg_slots *slots, int32_t number) {
   xchg_slot *slot = slot_at(slots, number);
   xchg_storage *storage = slot->storage;
   assert(storage != NULL);
+  if (slot->doomed) {
+    slots->doomed--;
+    slots->doomed_bytes -= storage->release.bytes;
+    slot->doomed = 0;
+  }
   slot_shrink(slot);
   slot->storage = NULL;
   slot->next_free = slots->first_free;
@@ -311,15 +319,35 @@ int32_t xchg_tensor_view(xchg_arena *arena, xchg_tensor *out, const xchg_tensor 
   return rc;
 }
 
+/* Inside a finalizer: Lua code that was interrupted may be about to read an element, in the interpreter even between
+ * its check and the load. So the head says released, but what it pointed to stays until the next sweep outside. */
+static void tensor_doom(xchg_slots *slots, xchg_tensor *tensor, xchg_slot *slot) {
+  tensor->_slot = 0;
+  tensor->_size = 0;
+  tensor->_rank = -1;
+  slot->doomed = 1;
+  slots->doomed++;
+  slots->doomed_bytes += slot->storage->release.bytes;
+  slots->head.attention |= XCHG_ATTEND_SWEEP;
+}
+
+int xchg__slots_doomed_few(const xchg_slots *slots) {
+  return slots->doomed < DOOMED_SLOTS && slots->doomed_bytes < xchg_budget(0);
+}
+
 void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor) {
   xchg_slots *slots = (xchg_slots *)arena;
   int32_t number = tensor->_slot;
-  const xchg_slot *slot;
+  xchg_slot *slot;
   int64_t bytes;
   if (number == 0)
     return;
-  xchg__tensor_poison(tensor);
   slot = xchg__slot_get(slots, number);
+  if (slot != NULL && slots->collecting != NULL && slots->collecting(slots->lua)) {
+    tensor_doom(slots, tensor, slot);
+    return;
+  }
+  xchg__tensor_poison(tensor);
   if (slot == NULL)
     return;
   bytes = slot->storage->release.bytes;
@@ -329,7 +357,7 @@ void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor) {
 
 void xchg_stats(const xchg_arena *arena, xchg_statistics *out) {
   const xchg_slots *slots = (const xchg_slots *)arena;
-  out->tensors = slots->live;
+  out->tensors = slots->live - slots->doomed;
   out->storages = xchg__count_sum(XCHG_COUNT_STORAGES);
   out->external_bytes = xchg__count_sum(XCHG_COUNT_BYTES);
   out->pending = xchg__count_sum(XCHG_COUNT_PENDING);

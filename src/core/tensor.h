@@ -15,6 +15,7 @@ enum {
 
 typedef struct xchg_slot {
   xchg_storage *storage; /* NULL: the slot is free */
+  int32_t doomed;        /* released inside a finalizer: the next sweep outside frees it */
   int64_t *dims;         /* shape, then strides */
   int32_t capacity;      /* of `dims`, in dimensions */
   int32_t next_free;     /* slot number, 0 ends the list */
@@ -30,6 +31,11 @@ typedef struct xchg_slots {
   uint8_t stock[XCHG_DTYPE_COUNT]; /* of empty cdata of each dtype (lua/tensor.c) */
   int32_t last_dtype;              /* of the tensor that C made last: the next one is likely to have it too */
   uint32_t ticks;                  /* counts tensors: see xchg__slots_notice */
+  int32_t skipped;                 /* sweeps, because of `busy` */
+  int32_t doomed;                  /* slots that wait for a sweep, */
+  int64_t doomed_bytes;            /* and the bytes behind them */
+  int (*collecting)(void *lua);    /* whether a finalizer of Lua may be running; NULL: there is no Lua */
+  void *lua;                       /* its argument */
   int32_t closed;                  /* the Lua state is going away: every request fails */
   double collected_at;             /* seconds: the end of the last collection for the budget's sake (module.c) */
   xchg_slot **chunks;
@@ -63,6 +69,10 @@ xchg_slot *xchg__slot_get(const xchg_slots *slots, int32_t number);
 void xchg__slot_free(xchg_slots *slots, int32_t number);
 /* Turns a head into that of a released tensor; the slot is not touched. */
 void xchg__tensor_poison(xchg_tensor *tensor);
+
+/* Whether what was released inside finalizers is little enough to go on waiting for a sweep outside. To a program that
+ * has stopped the collector everything looks like a finalizer, and it must get its memory back too. */
+int xchg__slots_doomed_few(const xchg_slots *slots);
 
 /* Sets the attention flags that queued releases and external memory call for; see xchg_budget. `bytes` were just taken
  * or queued: small amounts are only looked at now and then. */

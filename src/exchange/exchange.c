@@ -26,13 +26,13 @@ static int exchange_from_dlpack(lua_State *L) {
   xchg_tensor head;
   xchg__gil_state gil;
   xchg_error err;
-  int code, raised = 0;
+  int code, prepared, raised = 0;
   err.code = 0;
   if (object == NULL)
     return xchg__raisef(L, XCHG_E_TYPE,
                         "from_dlpack: expected a Python object, got %s; Lua values go through xchg.tensor",
                         luaL_typename(L, 1));
-  xchg__tensor_prepare(L, slots);
+  prepared = xchg__tensor_prepare(L, slots);
   if (xchg__gil_enter(&gil, &err) != 0)
     return xchg__raise(L, &err);
   code = xchg__from_dlpack(slots, &head, object, &err);
@@ -42,7 +42,7 @@ static int exchange_from_dlpack(lua_State *L) {
   }
   xchg__gil_leave(gil);
   if (code == 0) {
-    xchg__tensor_publish(L, slots, &head);
+    xchg__tensor_publish(L, slots, &head, prepared);
     return 1;
   }
   if (!raised)
@@ -58,16 +58,22 @@ static int exchange_from_dlpack(lua_State *L) {
 /* exchange.owner(slot number): the Python object that a tensor came from, or nil. */
 static int exchange_owner(lua_State *L) {
   xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
-  const xchg_slot *slot = xchg__slot_get(slots, (int32_t)luaL_checkinteger(L, 1));
+  int32_t number = (int32_t)luaL_checkinteger(L, 1);
+  const xchg_slot *slot = xchg__slot_get(slots, number);
   xchg__gil_state gil;
   xchg_error err;
   PyObject **box;
   err.code = 0;
   if (slot == NULL || slot->storage->object == NULL)
     return 0;
-  box = xchg__object_box(L);
+  box = xchg__object_box(L); /* may run finalizers of Lua, which may release the tensor */
   if (xchg__gil_enter(&gil, &err) != 0)
     return xchg__raise(L, &err);
+  slot = xchg__slot_get(slots, number);
+  if (slot == NULL || slot->storage->object == NULL) {
+    xchg__gil_leave(gil);
+    return 0;
+  }
   xchg__py.Py_IncRef(slot->storage->object);
   *box = slot->storage->object;
   xchg__gil_leave(gil);
@@ -82,7 +88,13 @@ static int exchange_producer(lua_State *L) {
   char name[128] = "";
   if (slot == NULL || slot->storage->object == NULL || !xchg__gil_borrow(&gil))
     return 0;
-  xchg__type_name(xchg__py_type(slot->storage->object), name, sizeof name);
+  {
+    /* Asking for the name may run Python code, which may run anything. */
+    PyObject *object = slot->storage->object;
+    xchg__py.Py_IncRef(object);
+    xchg__type_name(xchg__py_type(object), name, sizeof name);
+    xchg__py.Py_DecRef(object);
+  }
   xchg__gil_leave(gil);
   name[strcspn(name, ".")] = '\0';
   lua_pushstring(L, name);
@@ -93,17 +105,6 @@ static int exchange_producer(lua_State *L) {
 static int exchange_misses(lua_State *L) {
   lua_pushnumber(L, (lua_Number)xchg__producer_misses());
   return 1;
-}
-
-/* exchange.drain(): runs the queued releases, as every entry into Python does. */
-static int exchange_drain(lua_State *L) {
-  xchg__gil_state gil;
-  xchg_error err;
-  err.code = 0;
-  if (xchg__gil_enter(&gil, &err) != 0)
-    return xchg__raise(L, &err);
-  xchg__gil_leave(gil);
-  return 0;
 }
 
 void xchg__exchange_open(lua_State *L) {
@@ -121,7 +122,5 @@ void xchg__exchange_open(lua_State *L) {
   lua_setfield(L, -2, "producer");
   lua_pushcfunction(L, exchange_misses);
   lua_setfield(L, -2, "misses");
-  lua_pushcfunction(L, exchange_drain);
-  lua_setfield(L, -2, "drain");
   lua_remove(L, arena);
 }

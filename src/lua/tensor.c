@@ -31,11 +31,12 @@ int xchg__tensor_types(lua_State *L) {
 static int stock_refill(lua_State *L, xchg_slots *slots, int dtype) {
   int status;
   lua_rawgeti(L, -1, REFILL + dtype);
-  lua_rawgeti(L, -2, dtype);
   lua_pushinteger(L, STOCK);
-  status = lua_pcall(L, 2, 0, 0);
-  if (status == 0)
+  status = lua_pcall(L, 1, 1, 0);
+  if (status == 0) {
+    lua_rawseti(L, -2, dtype); /* replaces what a finalizer may have put there meanwhile; no allocation */
     slots->stock[dtype] = STOCK;
+  }
   return status;
 }
 
@@ -49,11 +50,13 @@ static void stock_take(lua_State *L, xchg_slots *slots, int dtype) {
   lua_remove(L, -2);
 }
 
-void xchg__tensor_prepare(lua_State *L, xchg_slots *slots) {
+int xchg__tensor_prepare(lua_State *L, xchg_slots *slots) {
+  int dtype = slots->last_dtype;
   lua_rawgeti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_TENSOR);
-  if (slots->stock[slots->last_dtype] == 0 && stock_refill(L, slots, slots->last_dtype) != 0)
+  if (slots->stock[dtype] == 0 && stock_refill(L, slots, dtype) != 0)
     lua_error(L);
-  stock_take(L, slots, slots->last_dtype);
+  stock_take(L, slots, dtype);
+  return dtype;
 }
 
 /* Replaces the prepared cdata. Between a slot and its cdata a finalizer may run: `busy` keeps sweeps away, and an error
@@ -65,16 +68,16 @@ static void prepare_again(lua_State *L, xchg_slots *slots, const xchg_tensor *he
     xchg__slot_free(slots, head->_slot);
     lua_error(L);
   }
-  slots->last_dtype = head->_dtype;
   stock_take(L, slots, head->_dtype);
 }
 
-void xchg__tensor_publish(lua_State *L, xchg_slots *slots, const xchg_tensor *head) {
-  if (head->_dtype != slots->last_dtype)
+void xchg__tensor_publish(lua_State *L, xchg_slots *slots, const xchg_tensor *head, int prepared) {
+  if (head->_dtype != prepared)
     prepare_again(L, slots, head);
+  slots->last_dtype = head->_dtype;
   memcpy((void *)(uintptr_t)lua_topointer(L, -1), head, sizeof *head);
   /* From here on nothing collects: a slot that an error keeps out of the table is swept like that of a dead tensor. */
-  slots->head.busy--;
+  slots->head.busy -= slots->head.busy > 0; /* a sweep may have given up on it */
   lua_rawgeti(L, -2, TENSORS);
   lua_pushvalue(L, -2);
   lua_rawseti(L, -2, head->_slot);

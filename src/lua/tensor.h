@@ -9,17 +9,18 @@
 
 #include "core/tensor.h"
 
-/* Registered as core.tensor_types({[dtype number] = refill}, tensors, attend): refill(stock, count) puts so many empty
- * cdata into a table, from 1 on; `tensors` is the weak table that all stand in; `attend` is called when the arena asks
- * for attention. */
+/* Registered as core.tensor_types({[dtype number] = refill}, tensors, attend): refill(count) returns a table of so many
+ * empty cdata, from 1 on; `tensors` is the weak table that all stand in; `attend` is called when the arena asks for
+ * attention. */
 int xchg__tensor_types(lua_State *L);
 
-/* Pushes two values: what publish needs, and an empty cdata for a tensor of the dtype that was made last. May raise, so
- * it comes before anything that would be lost. */
-void xchg__tensor_prepare(lua_State *L, xchg_slots *slots);
+/* Pushes two values: what publish needs, and an empty cdata for a tensor of the dtype that was made last, which is
+ * returned. May raise, so it comes before anything that would be lost. */
+int xchg__tensor_prepare(lua_State *L, xchg_slots *slots);
 
-/* Makes the prepared cdata the tensor of a head that was just filled, or takes another one if its dtype is not the
- * expected; it is left on the stack top. Raises only out of memory, and then loses nothing. */
-void xchg__tensor_publish(lua_State *L, xchg_slots *slots, const xchg_tensor *head);
+/* Makes the cdata that was prepared, for dtype `prepared`, the tensor of a head that was just filled, or takes another
+ * one if its dtype is not that; it is left on the stack top. Raises only what a finalizer or a lack of memory raises,
+ * and then loses nothing. */
+void xchg__tensor_publish(lua_State *L, xchg_slots *slots, const xchg_tensor *head, int prepared);
 
 #endif

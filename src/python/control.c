@@ -102,10 +102,6 @@ static int control_locked(lua_State *L) {
                         lua_gettop(L) == 0 ? "no value" : luaL_typename(L, 1));
   if (lua_type(L, 1) != LUA_TFUNCTION)
     lua_pop(L, 1);
-  if (xchg__no_reentry())
-    return xchg__raisef(L, XCHG_E_REENTRY,
-                        "python.locked: Python cannot be entered from inside a call that must not "
-                        "re-enter Lua");
   if (xchg__gil_lock(&err) < 0)
     return xchg__raise(L, &err);
   status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);

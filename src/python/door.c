@@ -69,9 +69,6 @@ static int door_run(lua_State *L) {
   xchg_error err;
   int status;
   err.code = 0;
-  if (xchg__no_reentry())
-    return xchg__raisef(L, XCHG_E_REENTRY,
-                        "python: Python cannot be entered from inside a call that must not re-enter Lua");
   if (xchg__gil_enter(&gil, &err) < 0)
     return xchg__raise(L, &err);
   door.references = door.few;

@@ -32,7 +32,8 @@ static gil_thread *thread_here(void) {
 enum {
   /* CPython's waiters ask for the GIL after 5 ms; only one that has asked is sure to get it when it is dropped. */
   BREATH_MS = 6,
-  LONGEST_INTERVAL = 16
+  LONGEST_INTERVAL = 16,
+  LOCKED_DEPTH = 150 /* each level is a C call: LuaJIT allows 200, and threads have small stacks */
 };
 
 static int64_t clock_ms(void) {
@@ -83,6 +84,12 @@ static int refuse_subinterpreter(xchg_error *err) {
   return xchg__error_set(
       err, XCHG_E_NO_PYTHON, "python: sub-interpreters are not supported; run Lua under the main interpreter%s",
       xchg__libpython_known()->minor < 12 ? ", in a process without others (before Python 3.12)" : "");
+}
+
+static int refuse_reentry(xchg_error *err) {
+  return xchg__error_set(
+      err, XCHG_E_REENTRY,
+      "python: Python cannot be entered from inside a call that must not re-enter Lua; leave it first");
 }
 
 /* ---- entries ---------------------------------------------------------------------------------------- */
@@ -147,6 +154,8 @@ int xchg__gil_enter(xchg__gil_state *state, xchg_error *err) {
   int code;
   state->thread = thread;
   state->gil = -1;
+  if (thread->no_reentry > 0)
+    return refuse_reentry(err);
   if (thread->depth > 0 && thread->inside == 0 &&
       atomic_load_explicit(&xchg__life, memory_order_relaxed) == XCHG_LIFE_READY) {
     if (--thread->countdown <= 0)
@@ -182,6 +191,10 @@ int xchg__gil_borrow(xchg__gil_state *state) {
 
 int xchg__gil_lock(xchg_error *err) {
   gil_thread *thread = &here;
+  if (thread->no_reentry > 0)
+    return refuse_reentry(err);
+  if (thread->depth == LOCKED_DEPTH)
+    return xchg__error_set(err, XCHG_E_RANGE, "python.locked: nested %d deep; one level keeps the lock", thread->depth);
   if (thread->depth == 0) {
     int code = gil_take(thread, &thread->locked_gil, err);
     if (code != 0)
