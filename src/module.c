@@ -202,6 +202,17 @@ static int core_raise_scratch(lua_State *L) {
   return xchg__raisef(L, err.code, "%s%s", where, colon != NULL ? colon : "");
 }
 
+/* core.next(table, key): Lua's next. LuaJITs of 2021 and 2022 compile theirs wrongly: a trace through it may follow half
+ * a pointer. Calls of a C function are not compiled. */
+static int core_next(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 2);
+  if (lua_next(L, 1))
+    return 2;
+  lua_pushnil(L);
+  return 1;
+}
+
 /* core.own(prefix): chunks named so are the library's own and never the `where` of an error. */
 static int core_own(lua_State *L) {
   xchg__raise_own(L, luaL_checkstring(L, 1));
@@ -210,6 +221,7 @@ static int core_own(lua_State *L) {
 
 static const luaL_Reg functions[] = {
     {"drain", core_drain},
+    {"next", core_next},
     {"raise", core_raise},
     {"own", core_own},
     {"raise_scratch", core_raise_scratch},

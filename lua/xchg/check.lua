@@ -3,6 +3,8 @@
 local ffi = require "ffi"
 local error_ = require "xchg.error"
 
+local next_key = require("xchg.lib").core.next
+
 local M = {}
 
 local floor = math.floor
@@ -73,8 +75,8 @@ end
 function M.list(list)
   local n = #list
   -- The usual order: 0 comes first, what is no element behind the last one.
-  if rawget(list, 0) == nil and next(list, n > 0 and n or nil) == nil then return n end
-  for key in next, list do
+  if rawget(list, 0) == nil and next_key(list, n > 0 and n or nil) == nil then return n end
+  for key in next_key, list do
     if type(key) ~= "number" or key < 1 or key > n or key ~= floor(key) then return nil, key end
   end
   return n
@@ -90,11 +92,11 @@ function M.options(where, options, known)
   if type(options) ~= "table" then
     error_.raise("wrong_type", "%s: options must be a table, got %s", where, M.describe(options))
   end
-  for name, value in pairs(options) do
+  for name, value in next_key, options do
     local kinds = known[name]
     if not kinds then
       local names = {}
-      for k in pairs(known) do names[#names + 1] = k end
+      for k in next_key, known do names[#names + 1] = k end
       error_.raise("bad_argument", "%s: unknown option '%s'%s", where, tostring(name), M.suggest(name, names))
     end
     if not ("|" .. kinds .. "|"):find("|" .. type(value) .. "|", 1, true) then

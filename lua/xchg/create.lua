@@ -68,7 +68,8 @@ end
 
 -- One element of each dtype, for the code that writes all others: bare heads without a slot, so that they
 -- count as no tensor.
-local spare_one = {} -- by dtype: taken, and put back by who has used it
+local spare_one = {} -- by dtype, false while taken: put back by who has used it
+for id = 1, #dtype.names do spare_one[id] = false end
 local one_type = ffi.typeof("double[2]")
 
 -- A value as an element: { head, bytes }, or raises.
@@ -77,8 +78,8 @@ local function encode(where, row, value)
     error_.raise("unsupported_dtype", "%s: %s elements are not written from Lua", where, row.name)
   end
   local one = spare_one[row.id]
-  spare_one[row.id] = nil
-  if one == nil then
+  spare_one[row.id] = false
+  if not one then
     local bytes = one_type()
     one = { head = ffi.new(slots.ctypes[row.id]), bytes = bytes }
     one.head._data = ffi.cast(slots.pointers[row.id], bytes)

@@ -16,7 +16,7 @@ local lib = require "xchg.lib"
 
 local M = {}
 
-local core, C = lib.core, lib.C
+local core = lib.core
 
 local metatable = core.error_metatable
 metatable.__name = "xchg.Error"

@@ -11,7 +11,7 @@ local M = {}
 
 local C, arena = lib.C, lib.arena
 local err, checked = error_.scratch, error_.check
-local floor = math.floor
+local floor, next_key = math.floor, lib.core.next
 local MAX_NDIM = lib.C.XCHG_MAX_NDIM
 
 -- The layout that views are computed in. It is taken for that time and put back when all went well: a
@@ -146,7 +146,7 @@ end
 local function range(entry, d, size)
   local a, b, step = entry[1], entry[2], entry[3]
   if a == nil then
-    if next(entry) == nil then return 1, size, 1 end
+    if next_key(entry) == nil then return 1, size, 1 end
     error_.raise("bad_argument", "index: range %d needs a first index: {first, last, step}", d)
   end
   a = whole("index", "the first index of range " .. d, a)
