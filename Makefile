@@ -155,7 +155,7 @@ install-test:
 	@./bootstrap setup install-test
 	@.ci/install-test
 
-##check         all of this, as the continuous integration does it
+##check         lint, specs, sanitizers, install and other CPythons, as the continuous integration does it
 check:
 	@bash .ci/run
 

@@ -124,7 +124,7 @@ typedef struct xchg_tensor {
 
 /* The tensor slots of one Lua state. `attention` is not 0 when the state should call core.attend().
  * `busy` counts tensors that have a slot but are not in Lua's weak table yet, where a sweep would take
- * them for dead: C adds one with each slot it gives out, Lua takes one off when it has stored the cdata. */
+ * them for dead: C adds one with each slot it gives out, whoever stores the cdata takes one off. */
 typedef struct xchg_arena {
   int32_t attention;
   int32_t busy;

@@ -1,4 +1,4 @@
---- Tensor cdata and the slots behind them: how heads that C filled become Lua objects, and die.
+--- Tensor cdata and the slots behind them: how tensors become Lua objects, and die.
 --
 -- There is one ctype for each dtype, declared by name (test runners that memoise ffi.typeof break `$`
 -- types). Every cdata stands in a weak table under its slot number; C sweeps that table once per GC cycle
@@ -7,7 +7,8 @@
 -- A cdata of these types that was not made here is harmless as long as it is zero-filled, as ffi.new makes
 -- it: that is how a released tensor looks. A copy of a tensor's bytes (ffi.copy, or ffi.new with a tensor to
 -- begin with) is not in the table: methods refuse it, but t[i] and t:at, which must be fast, do not see that the
--- memory has gone when the tensor itself has died. Nothing in this library makes one.
+-- memory has gone when the tensor itself has died. Nothing in this library makes one. Nor does t[i] see it where
+-- ffi.gc gave a tensor a finalizer, which finds it after its slot has gone.
 
 local ffi = require "ffi"
 local lib = require "xchg.lib"
@@ -168,7 +169,7 @@ function M.release(t)
   if arena.attention ~= 0 then attend() end
 end
 
---- Bytes of tensor memory that may be live before an import runs Lua's collector, which sees only 64 bytes of each
+--- Bytes of tensor memory that may be live before a new tensor runs Lua's collector, which sees only 64 bytes of each
 --- tensor. The process has one budget, 256 MiB at first; a program that keeps more, or whose collections are slow,
 --- is let have more by itself.
 ---@param bytes integer? a new budget; nil only asks

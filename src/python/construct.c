@@ -115,11 +115,6 @@ static int construct_tonumber(lua_State *L) {
   }
   if (number == NULL)
     return xchg__exception_raise(L);
-  if (number == xchg__py._Py_TrueStruct || number == xchg__py._Py_FalseStruct) { /* indices to Python before 3.10 */
-    lua_pushnumber(L, number == xchg__py._Py_TrueStruct);
-    xchg__py.Py_DecRef(number);
-    return 1;
-  }
   xchg__convert_to_lua(L, number);
   return 1;
 }

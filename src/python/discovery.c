@@ -334,14 +334,3 @@ int xchg__discovery_run(xchg__discovery *out, const xchg__python_options *option
     fclose(self.report);
   return code;
 }
-
-void xchg__discovery_free(xchg__discovery *discovery) {
-  free(discovery->library);
-  free(discovery->executable);
-  free(discovery->version);
-  free(discovery->prefix);
-  free(discovery->base_prefix);
-  free(discovery->reason);
-  free(discovery->report);
-  memset(discovery, 0, sizeof *discovery);
-}

@@ -4,7 +4,7 @@
 
 #include "python/interpreter.h"
 
-/* What was chosen. Strings are the struct's. */
+/* What was chosen, once in a process: the strings stay. */
 typedef struct {
   char *library;    /* file to open; NULL: the one that is in the process */
   char *executable; /* for the program name; NULL: CPython's own search */
@@ -17,7 +17,5 @@ typedef struct {
 /* Asks, in this order: what is in the process; `options`, else XCHG_PYTHON and XCHG_LIBPYTHON; VIRTUAL_ENV;
  * CONDA_PREFIX; python3 and python on PATH. What was asked for by name is taken or is an error. */
 int xchg__discovery_run(xchg__discovery *out, const xchg__python_options *options, xchg_error *err);
-
-void xchg__discovery_free(xchg__discovery *discovery);
 
 #endif

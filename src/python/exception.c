@@ -214,20 +214,3 @@ int xchg__exception_raise(lua_State *L) {
   xchg__exception_push(L);
   return lua_error(L);
 }
-
-void xchg__exception_to_error(xchg_error *err, int code, const char *prefix) {
-  PyObject *value = exception_fetch();
-  PyObject *type = type_bytes(value, "__name__");
-  PyObject *message = text_bytes(xchg__py.PyObject_Str(value));
-  size_t type_length, message_length;
-  const char *type_text = bytes_view(type, "?", &type_length);
-  const char *message_text = bytes_view(message, "<exception str() failed>", &message_length);
-  const char *line_end = memchr(message_text, '\n', message_length);
-  if (line_end != NULL)
-    message_length = (size_t)(line_end - message_text);
-  xchg__error_set(err, code, "%s: %.*s%s%.*s", prefix, (int)type_length, type_text, message_length > 0 ? ": " : "",
-                  (int)message_length, message_text);
-  xchg__py.Py_DecRef(type);
-  xchg__py.Py_DecRef(message);
-  xchg__py.Py_DecRef(value);
-}

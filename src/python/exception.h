@@ -14,8 +14,4 @@ int xchg__exception_raise(lua_State *L);
 /* The same, but only pushes the error object. */
 void xchg__exception_push(lua_State *L);
 
-/* Takes the pending exception and writes "prefix: TypeName: first line of its text" with `code` into err;
- * for doors that go on to something else. */
-void xchg__exception_to_error(xchg_error *err, int code, const char *prefix);
-
 #endif

@@ -24,7 +24,7 @@ typedef struct {
   const char *ml_doc;
 } PyMethodDef;
 
-enum { METH_VARARGS = 1, METH_KEYWORDS = 2, METH_NOARGS = 4, METH_O = 8 };
+enum { METH_NOARGS = 4 };
 
 /* Returned by value by the initialisation functions; one layout from 3.8 on. */
 typedef struct {

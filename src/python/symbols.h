@@ -22,8 +22,6 @@
   R(int, PyStatus_Exception, (PyStatus))                                                                               \
   R(void, Py_SetProgramName, (const wchar_t *)) /* keeps the pointer */                                                \
   O(void, Py_SetPythonHome, (const wchar_t *))                                                                         \
-  R(wchar_t *, Py_DecodeLocale, (const char *, size_t *)) /* PyMem_RawFree */                                          \
-  R(void, PyMem_RawFree, (void *))                                                                                     \
   R(void *, PyInterpreterState_Get, (void)) /* fatal without the GIL */                                                \
   R(void *, PyInterpreterState_Main, (void))                                                                           \
   R(void *, PyInterpreterState_Head, (void)) /* the newest */                                                          \
@@ -31,9 +29,9 @@
   O(PyThreadState *, PyThreadState_GetUnchecked, (void))    /* 3.13; NULL without one */                               \
   O(PyThreadState *, _PyThreadState_UncheckedGet, (void))   /* to 3.12 */                                              \
   R(PyThreadState *, PyGILState_GetThisThreadState, (void)) /* NULL without one */                                     \
+  R(wchar_t *, Py_DecodeLocale, (const char *, size_t *))   /* PyMem_RawFree */                                        \
   R(int, PyGILState_Ensure, (void))                                                                                    \
   R(void, PyGILState_Release, (int))                                                                                   \
-  R(int, PyGILState_Check, (void))                                                                                     \
   R(PyThreadState *, PyEval_SaveThread, (void))                                                                        \
   R(void, PyEval_RestoreThread, (PyThreadState *))                                                                     \
   R(PyObject *, PyEval_EvalCode, (PyObject *, PyObject *, PyObject *))                                                 \
@@ -56,8 +54,8 @@
   R(int, PyObject_DelItem, (PyObject *, PyObject *))                                                                   \
   R(PyObject *, PyObject_Call, (PyObject *, PyObject *, PyObject *))                                                   \
   R(PyObject *, PyObject_CallNoArgs, (PyObject *))                                                                     \
-  O(PyObject *, PyObject_Vectorcall, (PyObject *, PyObject *const *, size_t, PyObject *))       /* exported: 3.9 */    \
-  O(PyObject *, PyObject_VectorcallMethod, (PyObject *, PyObject *const *, size_t, PyObject *)) /* 3.9 */              \
+  O(PyObject *, PyObject_Vectorcall, (PyObject *, PyObject *const *, size_t, PyObject *)) /* 3.11 */                   \
+  R(PyObject *, PyObject_VectorcallMethod, (PyObject *, PyObject *const *, size_t, PyObject *))                        \
   R(PyObject *, PyObject_Repr, (PyObject *))                                                                           \
   R(PyObject *, PyObject_Str, (PyObject *))                                                                            \
   R(Py_ssize_t, PyObject_Size, (PyObject *))                                                                           \
@@ -65,15 +63,12 @@
   R(int, PyObject_IsInstance, (PyObject *, PyObject *))                                                                \
   R(PyObject *, PyObject_Type, (PyObject *))                                                                           \
   R(PyObject *, PyObject_RichCompare, (PyObject *, PyObject *, int))                                                   \
-  R(int, PyObject_RichCompareBool, (PyObject *, PyObject *, int))                                                      \
   R(PyObject *, PyObject_GetIter, (PyObject *))                                                                        \
   R(PyObject *, PyIter_Next, (PyObject *))                                                                             \
-  R(int, PyCallable_Check, (PyObject *))                                                                               \
   R(unsigned long, PyType_GetFlags, (PyObject *))                                                                      \
   R(int, PyType_IsSubtype, (PyObject *, PyObject *))                                                                   \
   R(int, PySequence_Contains, (PyObject *, PyObject *))                                                                \
   R(PyObject *, PySequence_GetItem, (PyObject *, Py_ssize_t))                                                          \
-  R(int, PySequence_Check, (PyObject *))                                                                               \
   R(PyObject *, PySequence_List, (PyObject *))                                                                         \
   R(PyObject *, PySequence_Tuple, (PyObject *))                                                                        \
   /* numbers */                                                                                                        \
@@ -90,16 +85,11 @@
   R(PyObject *, PyLong_FromLongLong, (long long))                                                                      \
   R(PyObject *, PyLong_FromUnsignedLongLong, (unsigned long long))                                                     \
   R(PyObject *, PyLong_FromDouble, (double))                                                                           \
-  R(PyObject *, PyLong_FromVoidPtr, (void *))                                                                          \
   R(void *, PyLong_AsVoidPtr, (PyObject *))                                                                            \
   R(long long, PyLong_AsLongLongAndOverflow, (PyObject *, int *))                                                      \
   R(unsigned long long, PyLong_AsUnsignedLongLong, (PyObject *))                                                       \
   R(PyObject *, PyFloat_FromDouble, (double))                                                                          \
   R(double, PyFloat_AsDouble, (PyObject *))                                                                            \
-  R(PyObject *, PyBool_FromLong, (long))                                                                               \
-  R(PyObject *, PyComplex_FromDoubles, (double, double))                                                               \
-  R(double, PyComplex_RealAsDouble, (PyObject *))                                                                      \
-  R(double, PyComplex_ImagAsDouble, (PyObject *))                                                                      \
   /* strings */                                                                                                        \
   R(PyObject *, PyUnicode_FromStringAndSize, (const char *, Py_ssize_t))                                               \
   R(PyObject *, PyUnicode_InternFromString, (const char *))                                                            \
@@ -123,11 +113,7 @@
   R(int, PyDict_SetItemString, (PyObject *, const char *, PyObject *))                                                 \
   R(PyObject *, PyDict_GetItemString, (PyObject *, const char *)) /* borrowed */                                       \
   R(PyObject *, PySet_New, (PyObject *))                                                                               \
-  R(int, PySet_Add, (PyObject *, PyObject *))                                                                          \
-  R(PyObject *, PyMapping_Items, (PyObject *))                                                                         \
-  R(int, PyMapping_Check, (PyObject *))                                                                                \
   /* capsules */                                                                                                       \
-  R(PyObject *, PyCapsule_New, (void *, const char *, PyCapsule_Destructor))                                           \
   R(int, PyCapsule_IsValid, (PyObject *, const char *))                                                                \
   R(void *, PyCapsule_GetPointer, (PyObject *, const char *))                                                          \
   R(const char *, PyCapsule_GetName, (PyObject *))      /* borrowed */                                                 \
@@ -155,9 +141,7 @@
   D(_Py_TrueStruct)                                                                                                    \
   D(_Py_FalseStruct)                                                                                                   \
   D(PyBaseObject_Type)                                                                                                 \
-  D(PyBool_Type)                                                                                                       \
   D(PyFloat_Type)                                                                                                      \
-  D(PyComplex_Type)                                                                                                    \
   D(PyCapsule_Type)                                                                                                    \
   D(PyMethodDescr_Type)                                                                                                \
   D(PySet_Type)                                                                                                        \
@@ -166,13 +150,10 @@
   D(PyBytes_Type)                                                                                                      \
   D(PyDict_Type)                                                                                                       \
   E(PyExc_AttributeError)                                                                                              \
-  E(PyExc_BufferError)                                                                                                 \
   E(PyExc_KeyError)                                                                                                    \
   E(PyExc_IndexError)                                                                                                  \
   E(PyExc_TypeError)                                                                                                   \
-  E(PyExc_ValueError)                                                                                                  \
   E(PyExc_RuntimeError)                                                                                                \
-  E(PyExc_OverflowError)                                                                                               \
   E(PyExc_SystemExit)
 
 #endif
