@@ -243,4 +243,12 @@ describe("an error inside a call", function()
     assert.equal("ZeroDivisionError", co())
     assert.equal(2, co())
   end)
+
+  it("is refused where it is nested so deep that the C stack would end", function()
+    local function nest() return py.locked(nest) end
+    local e = fails(py.locked, nest)
+    assert.equal("out_of_range", e.code)
+    assert.is_truthy(e.message:find("nested 150 deep", 1, true), e.message)
+    assert.equal(3, py.locked(function() return py.eval "3" end))
+  end)
 end)
