@@ -28,6 +28,23 @@ core_src := $(sort $(wildcard src/core/*.c))
 lib_src := src/module.c src/abi.c $(core_src) $(sort $(wildcard src/lua/*.c src/python/*.c src/exchange/*.c src/cuda/*.c))
 object = $(patsubst src/%.c,$(B)/obj/%.o,$(1))
 
+# The simulated CUDA device: an object of its own that knows nothing of the library. What it executes is compiled once for each
+# instruction set that is worth it; the best one that runs here is taken at start.
+sim_src := $(sort $(filter-out src/sim/exec/%,$(wildcard src/sim/*.c src/sim/*/*.c)))
+sim_exec_src := $(sort $(wildcard src/sim/exec/*.c))
+sim_isas ?= base $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),v3 v4)
+sim_flags_v3 := -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -mpopcnt
+sim_flags_v4 := $(sim_flags_v3) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512cd -mprefer-vector-width=512
+# Contraction would round once where PTX rounds twice; SIM_O= does without for the sanitizers.
+SIM_O ?= -O3
+SIM_COMPILE = $(CC) $(CFLAGS) $(BASE) -ffp-contract=off -fno-strict-aliasing
+sim_objects = $(patsubst src/sim/%.c,$(B)/sim/%.o,$(sim_src)) \
+  $(foreach isa,$(sim_isas),$(patsubst src/sim/exec/%.c,$(B)/sim/exec/%.$(isa).o,$(sim_exec_src)))
+# file and the SONAME that it carries: empty libraries that need the simulator (the last two need nothing).
+sim_aliases := sim_cuda=libcuda.so.1 sim_cudart12=libcudart.so.12 sim_cudart13=libcudart.so.13
+sim_hollow := sim_nvjitlink12=libnvJitLink.so.12 sim_nvjitlink13=libnvJitLink.so.13
+alias_file = $(B)/xchg/$(firstword $(subst =, ,$(1))).so
+
 c_tests := $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/*_test.c))
 c_doubles := $(patsubst spec/c/%.c,$(B)/spec/%.so,$(wildcard spec/c/*_double.c))
 c_hosts := $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/*_host.c))
@@ -35,7 +52,7 @@ c_hosts := $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/*_host.c))
 # V=1 shows the commands.
 Q = $(if $(V),,@echo "  $(notdir $(firstword $(CC))) $@";)
 
-.PHONY: all build c-tests clean demo test bench env info lint lint-ready lint-lua lint-format lint-rock lint-gcc \
+.PHONY: all build sim c-tests clean demo test bench env info lint lint-ready lint-lua lint-format lint-rock lint-gcc \
   lint-clang format asan tsan valgrind install-test check sources products help FORCE
 .DELETE_ON_ERROR:
 
@@ -52,6 +69,36 @@ $(B)/xchg/core.so: $(call object,$(lib_src)) $(B)/objects
 $(B)/obj/%.o: src/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) $(WERROR) -c $< -o $@
+
+# ---- the simulated device ----
+$(B)/xchg/sim.so: $(sim_objects) $(B)/sim_objects
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LIBFLAG) $(LDFLAGS) -Wl,-soname,libxchg_sim.so -Wl,-z,nodelete -o $@ $(filter %.o,$^) -lpthread -lm
+
+$(B)/sim/%.o: src/sim/%.c $(B)/sim_flags
+	@mkdir -p $(@D)
+	$(Q)$(SIM_COMPILE) $(WERROR) -c $< -o $@
+
+# Rounding modes other than to nearest live in a file of their own: -frounding-math would stop the vectoriser elsewhere.
+define sim_exec_rule
+$(B)/sim/exec/%.$(1).o: src/sim/exec/%.c $(B)/sim_flags
+	@mkdir -p $$(@D)
+	$$(Q)$$(SIM_COMPILE) $$(SIM_O) -fno-math-errno -fno-trapping-math $$(sim_flags_$(1)) -DSIM_ISA=$(1) \
+	  $$(if $$(findstring rounding,$$<),-frounding-math) $$(WERROR) -c $$< -o $$@
+endef
+$(foreach isa,$(sim_isas),$(eval $(call sim_exec_rule,$(isa))))
+
+define sim_alias_rule
+$(call alias_file,$(1)): $(2) $(B)/sim_flags
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(LIBFLAG) $$(LDFLAGS) -Wl,-soname,$(lastword $(subst =, ,$(1))) -Wl,--no-as-needed -Wl,-rpath,'$$$$ORIGIN' \
+	  -x c /dev/null -x none -o $$@ $$(filter %.so,$$^)
+endef
+$(foreach alias,$(sim_aliases),$(eval $(call sim_alias_rule,$(alias),$(B)/xchg/sim.so)))
+$(foreach alias,$(sim_hollow),$(eval $(call sim_alias_rule,$(alias),)))
+
+##sim           build only the simulated CUDA device
+sim: $(B)/xchg/sim.so $(foreach alias,$(sim_aliases) $(sim_hollow),$(call alias_file,$(alias)))
 
 $(B)/obj/abi.o: $(B)/abi_text.h
 
@@ -72,6 +119,10 @@ $(B)/flags: FORCE
 	$(call stamp,$(COMPILE))
 $(B)/objects: FORCE
 	$(call stamp,$(LIBFLAG) $(LDFLAGS) $(lib_src))
+$(B)/sim_flags: FORCE
+	$(call stamp,$(SIM_COMPILE) $(SIM_O) $(LIBFLAG) $(LDFLAGS))
+$(B)/sim_objects: FORCE
+	$(call stamp,$(sim_objects))
 
 ##c-tests       build the programs and test doubles of spec/c/
 c-tests: WERROR := -Werror
@@ -80,6 +131,11 @@ c-tests: build $(c_tests) $(c_doubles) $(c_hosts)
 $(B)/spec/%_test: spec/c/%_test.c $(call object,$(core_src)) $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) $(WERROR) -Ispec/c -MF $@.d -o $@ $< $(filter %.o,$^) $(LIBS) -lm
+
+# Tests of the simulator are linked with it and not with the core.
+$(B)/spec/sim_%_test: spec/c/sim_%_test.c $(sim_objects) $(B)/sim_flags
+	@mkdir -p $(@D)
+	$(Q)$(SIM_COMPILE) $(WERROR) -DSIM_ISA=base -Isrc/sim -Ispec/c -MF $@.d -o $@ $< $(filter %.o,$^) -lpthread -lm
 
 $(B)/spec/%_double.so: spec/c/%_double.c $(B)/flags
 	@mkdir -p $(@D)

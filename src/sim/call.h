@@ -1,0 +1,56 @@
+/* What every public function begins and ends with: one lock around the whole simulator, refusals that hold for all, the
+   counters of calls, failures on command. */
+#ifndef SIM_CALL_H
+#define SIM_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct sim_context sim_context;
+
+/* One for each public function, static in it; enters a list at its first call. */
+typedef struct sim_counter {
+  const char *name; /* static: "cudaMalloc" */
+  uint64_t calls, failures;
+  struct sim_counter *next;
+  bool listed;
+} sim_counter;
+
+enum {
+  SIM_CALL_PLAIN = 0,   /* initialises the simulator where that has not happened */
+  SIM_CALL_DRIVER = 1,  /* 3 where cuInit has not been called */
+  SIM_CALL_ANYTIME = 2, /* no devices needed: versions, error texts; also inside host functions and after a fork */
+  SIM_CALL_CAPTURE_ILLEGAL =
+      4, /* 900 while a stream captures in global mode, or in thread-local mode here (invalidates it) */
+};
+
+/* 0: the lock is held, and sim_call_leave must follow. Else the lock is not held and the result is what to return:
+   3 after a fork or when the configuration is wrong, 4 when the process ends, 100 without a device, 800 inside a host
+   function, a failure on command, 900. */
+int sim_call_enter(sim_counter *counter, unsigned flags);
+
+/* Lets the lock go; returns `result`, or the failure on command that comes after the call's work (never for frees). */
+int sim_call_leave(sim_counter *counter, int result);
+
+/* Around code of the user that runs in the middle of a call (host functions, destructors of user objects): without the
+   lock, marked so that CUDA calls in it answer 800 where `refuse` says so. */
+void sim_call_suspend(bool refuse);
+void sim_call_resume(void);
+
+/* State of the calling thread. */
+typedef struct {
+  int device;             /* cudaSetDevice; used while no context is current */
+  sim_context *stack[64]; /* contexts pushed; the top is current */
+  int depth;
+  int last_error;   /* runtime API */
+  int capture_mode; /* cudaThreadExchangeStreamCaptureMode */
+  int in_callback;  /* depth of host functions on this thread */
+} sim_thread;
+
+/* borrowed: for ever, by this thread. */
+sim_thread *sim_thread_get(void);
+
+/* Whether this process is a child that was forked after the simulator was initialised. */
+bool sim_call_forked(void);
+
+#endif

@@ -1,0 +1,126 @@
+/* The running machine: grid, block, warp, frame; what a handler sees and how it is written.
+
+   The files of exec/ are compiled once for each instruction set (SIM_ISA is base, v3 or v4); everything with external linkage in them is
+   named through SIM_ISA_NAME. A handler does one instruction for a whole warp:
+
+       SIM_HANDLER(add_u32) {
+         const uint32_t *a = SIM_IN(uint32_t, 0), *b = SIM_IN(uint32_t, 1);
+         uint32_t *out = SIM_OUT(uint32_t);
+         SIM_STORE(out, a[lane] + b[lane]);   // blends under `mask`, vectorises when the mask is full
+         return SIM_NEXT;
+       }
+
+   Values of lanes that are not in `mask` are computed too and thrown away: nothing in a handler may trap or be undefined for any value.
+   Registers: 8-, 16- and 32-bit ones lie in uint32_t[32] (the unused high bits are zero), 64-bit ones in uint64_t[32], predicates
+   are one uint32_t mask. Floating values lie there as bits (the files are compiled with -fno-strict-aliasing). */
+#ifndef SIM_EXEC_WARP_H
+#define SIM_EXEC_WARP_H
+
+#include "../exec.h"
+
+enum { SIM_WARP_SIZE = 32 };
+#define SIM_FULL 0xffffffffu
+
+#define SIM_PASTE2(a, b) a##_##b
+#define SIM_PASTE(a, b) SIM_PASTE2(a, b)
+#define SIM_ISA_NAME(name) SIM_PASTE(name, SIM_ISA)
+
+/* Generic addresses of spaces that are not global: above what the host can map. The low 48 bits are the offset inside the space. */
+#define SIM_WINDOW_MASK 0xff00000000000000ull
+#define SIM_WINDOW_SHARED 0x0100000000000000ull
+#define SIM_WINDOW_LOCAL 0x0200000000000000ull
+#define SIM_WINDOW_PARAM 0x0300000000000000ull /* of the kernel */
+#define SIM_WINDOW_CODE 0x0400000000000000ull  /* functions: index * 16 */
+
+/* What a handler answers. */
+typedef enum {
+  SIM_NEXT,  /* go on with the next instruction */
+  SIM_MOVED, /* pc, groups or frames have changed: the engine chooses anew */
+  SIM_STOP,  /* the launch has failed: grid->result says with what */
+} sim_answer;
+
+typedef struct sim_warp sim_warp;
+typedef struct sim_block sim_block;
+typedef struct sim_grid sim_grid;
+typedef struct sim_frame sim_frame;
+
+typedef int (*sim_handler)(sim_warp *warp, const sim_op *op, uint32_t mask);
+
+/* The registers of one function for the lanes that are in it. */
+struct sim_frame {
+  uint8_t *slots;  /* frame_bytes, aligned to 64 */
+  uint8_t *params; /* lane-major: params + lane * function->param_bytes; NULL in an entry (grid->launch->parameters) */
+  const sim_function *function;
+  sim_frame *caller;
+  const sim_op *call;  /* in the caller; NULL in an entry */
+  uint32_t local_base; /* offset of this frame's .local variables in each lane's local memory */
+  uint32_t depth;
+  uint32_t lanes; /* that have not returned */
+};
+
+struct sim_warp {
+  uint8_t *slots; /* of the running group's frame: the hot pointer */
+  sim_frame *frame;
+  sim_block *block;
+  sim_grid *grid;
+  uint32_t mask;             /* the running group's lanes, without the guard */
+  uint32_t live;             /* lanes that have not exited */
+  uint32_t index;            /* in the block */
+  uint8_t *local;            /* lane-major local memory: local + lane * grid->local_bytes */
+  struct sim_groups *groups; /* exec/engine.c */
+  uint64_t instructions;
+};
+
+struct sim_block {
+  sim_grid *grid;
+  uint32_t index[3];
+  uint64_t linear;
+  uint8_t *shared;       /* static and dynamic */
+  uint32_t shared_bytes; /* exact */
+  uint32_t epoch;        /* counts the block's barriers: the interval that accesses lie in, from 1 */
+  sim_warp *warps;
+  uint32_t warp_count;
+  struct sim_barriers *barriers;
+  struct sim_block_check *check; /* check/race.c; NULL: not checked */
+};
+
+struct sim_grid {
+  const sim_launch *launch;
+  sim_instance *instance;
+  sim_context *context;
+  const sim_program *program;
+  int device;
+  uint32_t local_bytes;          /* of one lane */
+  int result;                    /* of a launch that stopped */
+  unsigned check;                /* SIM_CHECK_... */
+  struct sim_lookup *lookups;    /* one for each op of the program: the allocation that it met last (exec/access.c) */
+  struct sim_grid_check *checks; /* check/; NULL: nothing asked for */
+  uint64_t clock;                /* warp instructions so far */
+};
+
+#define SIM_HANDLER(name) int SIM_ISA_NAME(sim_h_##name)(sim_warp * warp, const sim_op *op, uint32_t mask)
+#define SIM_IN(type, i) ((const type *)(const void *)(warp->slots + op->in[i]))
+#define SIM_OUT(type) ((type *)(void *)(warp->slots + op->out))
+#define SIM_OUT2(type) ((type *)(void *)(warp->slots + op->out2))
+#define SIM_PREDICATE(offset) (*(uint32_t *)(void *)(warp->slots + (offset)))
+
+/* Stores `value` (an expression of `lane`) to out[lane] for the lanes of mask. Outputs may be inputs. */
+#define SIM_STORE(out, value)                                                                                          \
+  do {                                                                                                                 \
+    if (mask == SIM_FULL) {                                                                                            \
+      for (int lane = 0; lane < SIM_WARP_SIZE; lane++)                                                                 \
+        (out)[lane] = (value);                                                                                         \
+    } else {                                                                                                           \
+      for (int lane = 0; lane < SIM_WARP_SIZE; lane++)                                                                 \
+        (out)[lane] = mask >> lane & 1 ? (value) : (out)[lane];                                                        \
+    }                                                                                                                  \
+  } while (0)
+
+/* Stops the launch: writes the report "<kind>: kernel, block (x,y,z), thread (x,y,z) (file:line): text", sets grid->result. Returns SIM_STOP. */
+int sim_warp_fault(sim_warp *warp, const sim_op *op, int lane, int result, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* "reduce, block (3,0,0): thread (5,0,0) (file.cu:12)" */
+void sim_warp_describe(const sim_warp *warp, const sim_op *op, int lane, char *text, size_t room);
+
+#endif

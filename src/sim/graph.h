@@ -1,0 +1,91 @@
+/* Capture and graphs. */
+#ifndef SIM_GRAPH_H
+#define SIM_GRAPH_H
+
+#include "event.h"
+
+typedef struct sim_node sim_node;
+typedef struct sim_graph_exec sim_graph_exec;
+typedef struct sim_user_object sim_user_object;
+
+struct sim_node {
+  sim_graph *graph;
+  sim_work work;
+  sim_node **dependencies;
+  size_t dependency_count;
+  uint64_t id;
+  sim_node *next; /* in the order of making */
+};
+
+struct sim_graph {
+  sim_node *nodes;
+  size_t node_count;
+  uint64_t id;
+  sim_graph *parent;                      /* a child graph's */
+  struct sim_graph_reference *references; /* user objects retained: user_object.c */
+  sim_graph *next;                        /* all that live */
+};
+
+/* ---- capture ---- */
+enum { SIM_CAPTURE_GLOBAL, SIM_CAPTURE_THREAD_LOCAL, SIM_CAPTURE_RELAXED };
+int sim_capture_begin(sim_stream *stream, int mode);
+int sim_capture_begin_to_graph(sim_stream *stream, sim_graph *graph, sim_node *const *dependencies, size_t count,
+                               int mode);
+int sim_capture_end(sim_stream *stream, sim_graph **graph);    /* *graph NULL and 901 where it was invalidated */
+int sim_capture_status(const sim_stream *stream, int *status); /* 0 none, 1 active, 2 invalidated */
+typedef struct {
+  int status;
+  uint64_t id;
+  sim_graph *graph;
+  sim_node *const *dependencies; /* borrowed */
+  size_t count;
+} sim_capture_info;
+int sim_capture_get_info(const sim_stream *stream, sim_capture_info *info);
+int sim_capture_update_dependencies(sim_stream *stream, sim_node *const *dependencies, size_t count, bool set);
+/* Called by stream.c and by sim_call_enter for what is illegal while a capture is on: 0, or 900 and every capture of the scope
+   (global: all threads; thread-local: this thread) becomes invalidated. */
+int sim_capture_forbid(void);
+/* Used by stream.c: */
+int sim_capture_add(sim_stream *stream, sim_work *work);
+int sim_capture_record(sim_stream *stream, sim_event *event);
+int sim_capture_wait(sim_stream *stream, sim_event *event);
+
+/* ---- graphs ---- */
+int sim_graph_create(sim_graph **out);
+int sim_graph_check(const sim_graph *graph);
+int sim_graph_clone(sim_graph **out, const sim_graph *graph);
+void sim_graph_destroy(sim_graph *graph);
+int sim_graph_add(sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count, sim_work *work);
+int sim_node_check(const sim_node *node);
+int sim_graph_add_dependencies(sim_graph *graph, sim_node *const *from, sim_node *const *to, size_t count, bool remove);
+int sim_graph_destroy_node(sim_node *node);
+/* CUgraphNodeType of a node: kernel 0, memcpy 1, memset 2, host 3, graph 4, empty 5, wait event 6, event record 7, alloc 10, free 11. */
+int sim_node_type(const sim_node *node);
+int sim_graph_dot(const sim_graph *graph, const char *path, unsigned flags); /* 304 where the file cannot be written */
+
+int sim_exec_check(const sim_graph_exec *exec);
+int sim_exec_create(sim_graph_exec **out, sim_graph *graph, uint64_t flags); /* 1 for a cycle */
+void sim_exec_destroy(sim_graph_exec *exec);
+int sim_exec_launch(sim_graph_exec *exec, sim_stream *stream);
+typedef struct {
+  int result;
+  sim_node *error_node, *error_from_node;
+} sim_exec_update_info; /* result: CUgraphExecUpdateResult */
+int sim_exec_update(sim_graph_exec *exec, sim_graph *graph,
+                    sim_exec_update_info *info); /* 910 where the topology differs */
+/* Replaces the parameters of one node of an instantiated graph (cudaGraphExecKernelNodeSetParams and friends). */
+int sim_exec_set_node(sim_graph_exec *exec, sim_node *node, sim_work *work);
+
+/* ---- user objects ---- */
+int sim_user_object_create(sim_user_object **out, void *data, void (*destroy)(void *), unsigned references,
+                           unsigned flags);
+int sim_user_object_check(const sim_user_object *object);
+int sim_user_object_retain(sim_user_object *object, unsigned count);
+int sim_user_object_release(sim_user_object *object, unsigned count); /* destroy runs without the lock */
+int sim_graph_retain_object(sim_graph *graph, sim_user_object *object, unsigned count, bool move);
+int sim_graph_release_object(sim_graph *graph, sim_user_object *object, unsigned count);
+
+uint64_t sim_graph_live(void);
+uint64_t sim_exec_live(void);
+
+#endif

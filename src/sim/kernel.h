@@ -1,0 +1,43 @@
+/* Kernels as launches see them: attributes, parameters, occupancy, and the check of a launch's configuration. */
+#ifndef SIM_KERNEL_H
+#define SIM_KERNEL_H
+
+#include "module.h"
+#include "stream.h"
+
+typedef struct {
+  uint64_t shared_bytes, constant_bytes, local_bytes;
+  int max_threads, registers, ptx_version, binary_version, max_dynamic_shared, carveout;
+  bool cluster;
+  uint32_t cluster_size[3];
+} sim_kernel_attributes;
+
+void sim_kernel_get_attributes(const sim_kernel *kernel, int device, sim_kernel_attributes *out);
+int sim_kernel_set_max_dynamic_shared(sim_kernel *kernel, int device, int bytes); /* 1: above opt-in minus static */
+/* Offset and size of parameter `index`: 1 past the end. */
+int sim_kernel_parameter(const sim_kernel *kernel, size_t index, size_t *offset, size_t *size);
+
+/* Blocks of `threads` threads and `dynamic` bytes that fit on one multiprocessor at once. */
+int sim_kernel_occupancy(int *blocks, const sim_kernel *kernel, int device, int threads, size_t dynamic);
+int sim_kernel_available_dynamic_shared(size_t *bytes, const sim_kernel *kernel, int device, int blocks, int threads);
+int sim_kernel_best_block(int *grid, int *block, const sim_kernel *kernel, int device, size_t (*dynamic)(int threads),
+                          size_t fixed, int limit);
+
+typedef struct {
+  uint32_t grid[3], block[3];
+  size_t dynamic_shared;
+  bool cooperative, cluster;
+  int priority;
+} sim_launch_config;
+
+/* Checks and enqueues a launch. `arguments`: one pointer for each parameter; or `packed`, `packed_size` (CU_LAUNCH_PARAM_BUFFER). The
+   values are copied before it returns. SIM_INVALID_CONFIGURATION (9; the driver front says 1), 701 (threads above the kernel's bound), 720, 801
+   (cluster), 1 (dynamic shared above what is allowed, NULL arguments), 98/400. A launch of 0 blocks is 9. */
+int sim_kernel_launch(sim_kernel *kernel, const sim_launch_config *config, void *const *arguments, const void *packed,
+                      size_t packed_size, sim_stream *stream, const char *call);
+
+/* Makes the work of a launch without enqueuing it (graph nodes). */
+int sim_kernel_prepare(sim_work *out, sim_kernel *kernel, const sim_launch_config *config, void *const *arguments,
+                       const void *packed, size_t packed_size, sim_context *context, const char *call);
+
+#endif

@@ -1,0 +1,91 @@
+/* Allocations and addresses. A device's memory is a reservation that the host cannot touch (what users see) beside a
+   backing store of the same size; the distance between the two is one number for each device. Pinned, registered and managed
+   memory is ordinary host memory with a record. Between two allocations of a device lie at least SIM_RED_ZONE bytes. */
+#ifndef SIM_MEMORY_H
+#define SIM_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device.h"
+
+enum { SIM_ALIGNMENT = 512, SIM_RED_ZONE = 512 };
+
+typedef enum {
+  SIM_MEMORY_DEVICE,
+  SIM_MEMORY_PINNED,     /* cudaHostAlloc, cudaMallocHost */
+  SIM_MEMORY_REGISTERED, /* cudaHostRegister */
+  SIM_MEMORY_MANAGED,
+  SIM_MEMORY_MODULE, /* a variable of a module, in device memory */
+} sim_memory_kind;
+
+typedef enum {
+  SIM_STATE_LIVE,
+  SIM_STATE_PENDING, /* cudaMallocAsync whose operation has not run */
+  SIM_STATE_FREED,   /* kept a while, so that a later use can be told what it was */
+} sim_memory_state;
+
+struct sim_shadow; /* check.h */
+
+typedef struct sim_allocation {
+  uint64_t address; /* what the user sees */
+  uint64_t size;    /* exactly what was asked for */
+  uint8_t *host;    /* where the bytes of `address` are */
+  sim_memory_kind kind;
+  sim_memory_state state;
+  int device; /* owner; for host memory the device that was current */
+  sim_context *context;
+  unsigned flags;      /* of cudaHostAlloc, cudaHostRegister, cudaMallocManaged */
+  bool read_only;      /* constant banks */
+  sim_pool *pool;      /* NULL: not from a pool */
+  uint64_t id;         /* unique for ever: CU_POINTER_ATTRIBUTE_BUFFER_ID */
+  const char *made_by; /* static: the function that made it */
+  uint64_t made;       /* the how manieth allocation of the process */
+  uint64_t freed_at;
+  const char *name;          /* a module variable's, borrowed from its module; else NULL */
+  uint32_t pending;          /* operations enqueued and not yet run that name it (stream checks, frees) */
+  struct sim_shadow *shadow; /* made by the checkers on first use, freed with the allocation */
+} sim_allocation;
+
+/* Makes the reservation of a device. */
+int sim_memory_start(sim_device *device, uint64_t bytes);
+
+/* The allocation that holds the byte at `address`, live, pending or freed; NULL: none. At most 100 ns with 1e5 of them.
+   Host addresses find pinned, registered and managed memory. borrowed. */
+sim_allocation *sim_memory_find(uint64_t address);
+
+/* Changes when any allocation is made or goes: what was found before may be kept while it is the same. */
+uint64_t sim_memory_generation(void);
+
+/* Makes device memory: filled with 0xCD. 2 where it does not fit (also a failure on command of this size). size 0 is for the
+   caller to treat. */
+int sim_memory_allocate(sim_allocation **out, sim_context *context, uint64_t size, sim_memory_kind kind,
+                        const char *made_by);
+
+/* Host memory: `host` NULL: allocated here, page-aligned; else registered (712 where a part already is). */
+int sim_memory_host(sim_allocation **out, sim_context *context, void *host, uint64_t size, sim_memory_kind kind,
+                    unsigned flags, const char *made_by);
+
+/* Makes it freed: filled with 0xDD, its bytes given back when later allocations need them. Registered memory is only forgotten. */
+void sim_memory_release(sim_allocation *allocation);
+
+/* Bytes used of the device, with what pools hold. */
+uint64_t sim_memory_used(const sim_device *device);
+
+/* Releases everything that belongs to a context (reset, destroy). */
+void sim_memory_release_context(sim_context *context);
+
+/* "4 bytes past the end of the 400 bytes at 0x7f.. made by cudaMalloc (allocation 3)", "in memory that cudaFree ...",
+   "in no allocation", for messages. */
+void sim_memory_describe(uint64_t address, uint64_t size, char *text, size_t room);
+
+/* Checks an access of [address, address + size) by `device`: 0, or 700, with a sentence in text. Used by copies, sets and the
+   slow path of the executor. *out: the allocation (borrowed). */
+int sim_memory_access(sim_allocation **out, uint64_t address, uint64_t size, int device, bool write, char *text,
+                      size_t room);
+
+/* Live allocations by kind, for xsim_stats. */
+uint64_t sim_memory_live(sim_memory_kind kind);
+
+#endif

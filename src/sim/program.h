@@ -1,0 +1,76 @@
+/* A module ready to run: every function as an array of decoded instructions. Made once by sim_program_create (decode/), the same for
+   all devices; addresses of variables come in by each instance (module.h). */
+#ifndef SIM_PROGRAM_H
+#define SIM_PROGRAM_H
+
+#include "ptx/ptx.h"
+
+/* A decoded instruction. Operands are byte offsets into the running frame (exec/warp.h). */
+typedef struct sim_op {
+  uint16_t handler; /* SIM_H_... of exec/handlers.h */
+  uint8_t guard_negated;
+  uint8_t flags;      /* the family's own */
+  uint32_t guard;     /* offset of the guard's predicate; 0: none (offset 0 of a frame holds no predicate) */
+  uint32_t out, out2; /* offset 0 is a scratch slot: what goes to `_` goes there */
+  uint32_t in[4];
+  union {
+    int64_t immediate; /* offset of an address, shift, mask, ... */
+    uint64_t bits;
+    struct {
+      uint32_t target, other;
+    };
+    const void *extra; /* borrowed from the program's arena: what does not fit */
+  };
+  uint32_t source; /* index into program->sources */
+  uint32_t line;   /* of the PTX text */
+} sim_op;
+
+/* What a slot is filled with when a frame is made: a value in all lanes, or the address of a variable or function in the running
+   instance plus value, or a special register. */
+typedef enum { SIM_SLOT_VALUE, SIM_SLOT_SYMBOL, SIM_SLOT_FUNCTION, SIM_SLOT_SPECIAL } sim_slot_kind;
+typedef struct {
+  uint32_t offset;     /* in the frame */
+  uint8_t kind, bytes; /* 4 or 8 a lane */
+  uint8_t component;
+  bool in_space;  /* SYMBOL: the address inside its space (shared: offset), else the generic address */
+  uint32_t index; /* of the symbol, function or special register */
+  uint64_t value;
+} sim_slot;
+
+typedef struct {
+  const ptx_function *ptx;
+  const char *name;
+  sim_op *ops;
+  uint32_t op_count;
+  sim_slot *slots;
+  uint32_t slot_count;
+  uint32_t frame_bytes; /* registers and slots, multiple of 64 */
+  uint32_t local_bytes; /* .local variables of one lane in this function's frame */
+  uint32_t param_bytes; /* of one lane: its own formal parameters, its return value, and .param variables for calls */
+  uint32_t
+      shared_bytes; /* static .shared of this function and all that it can reach, of the whole module for indirect calls */
+  uint32_t
+      register_count; /* estimate for attributes and occupancy: peak of 32-bit registers declared and used, 16 to 255 */
+  bool uses_grid_sync;
+} sim_function;
+
+typedef struct sim_program {
+  ptx_module *module;      /* owned */
+  sim_function *functions; /* parallel to module->functions; a declaration's is that of its definition */
+  uint32_t function_count;
+  uint64_t
+      *shared_offsets; /* of each symbol of space SHARED; dynamic ones begin behind the static ones of the kernel */
+  uint64_t constant_bytes;
+  const ptx_source *sources;
+  uint32_t op_total; /* of all functions; ops of all functions lie in one array, functions[0].ops first */
+  sim_op *ops;
+} sim_program;
+
+/* Decodes. Takes `module` in every case. 0; 218 with the line in the log; 2. */
+int sim_program_create(sim_program **out, ptx_module *module, ptx_log *log);
+void sim_program_free(sim_program *program);
+
+/* NULL where there is no entry of that name. borrowed. */
+const sim_function *sim_program_find_entry(const sim_program *program, const char *name);
+
+#endif
