@@ -3,6 +3,7 @@
 #ifndef SIM_CALL_H
 #define SIM_CALL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,11 +26,11 @@ enum {
 };
 
 /* 0: the lock is held, and sim_call_leave must follow. Else the lock is not held and the result is what to return:
-   3 after a fork or when the configuration is wrong, 4 when the process ends, 100 without a device, 800 inside a host
+   3 after a fork or when the configuration is wrong, 100 without a device, 800 inside a host
    function, a failure on command, 900. */
 int sim_call_enter(sim_counter *counter, unsigned flags);
 
-/* Lets the lock go; returns `result`, or the failure on command that comes after the call's work (never for frees). */
+/* Lets the lock go; returns `result`. */
 int sim_call_leave(sim_counter *counter, int result);
 
 /* Around code of the user that runs in the middle of a call (host functions, destructors of user objects): without the
@@ -49,6 +50,14 @@ typedef struct {
 
 /* borrowed: for ever, by this thread. */
 sim_thread *sim_thread_get(void);
+
+/* static: the counters of all functions that were called so far. */
+const sim_counter *sim_call_counters(void);
+
+/* The lock itself, for the control API (never refused) and for waiting on conditions. */
+void sim_call_lock(void);
+void sim_call_unlock(void);
+pthread_mutex_t *sim_call_mutex(void); /* borrowed */
 
 /* Whether this process is a child that was forked after the simulator was initialised. */
 bool sim_call_forked(void);

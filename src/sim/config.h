@@ -3,6 +3,7 @@
 #define SIM_CONFIG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { SIM_DEVICES_MAX = 8 };
@@ -44,7 +45,13 @@ typedef struct {
    that initialises a device answers 3 (sim_config_error tells which text). xsim_configure may replace values before. */
 const sim_config *sim_config_get(void);
 
-/* static: the message about the first wrong setting, or NULL. */
+/* static: the message about the first wrong setting of the environment, or NULL. */
 const char *sim_config_error(void);
+
+/* Replaces a setting by its name without XCHG_SIM_: 0; 1 for a wrong name or value, 401 for one that shapes devices where `started`; text says which. */
+int sim_config_set(const char *name, const char *value, bool started, char *text, size_t room);
+
+/* The value in force, written into text; false for an unknown name. */
+bool sim_config_describe(const char *name, char *text, size_t room);
 
 #endif

@@ -72,6 +72,9 @@ const sim_limits *sim_device_limits(void);
 
 /* ---- contexts ---- */
 
+/* A fresh context of the device, inactive. */
+void sim_context_init(sim_context *context, sim_device *device);
+
 /* The context of the calling thread. With `make`, the primary context of the thread's device becomes active and current
    where none is current, as the runtime API does. *out is borrowed. 201 without a context, 709 for a destroyed one, the
    sticky result of a lost one. */

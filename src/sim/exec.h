@@ -28,6 +28,9 @@ int sim_launch_run(const sim_launch *launch, sim_context *context);
 /* static: "base", "v3" or "v4": the copy of the executor in use. */
 const char *sim_exec_isa(void);
 
+/* Launches that ran. */
+uint64_t sim_launch_count(void);
+
 /* Warp instructions and lane instructions since the start, for benches. */
 void sim_exec_counts(uint64_t *warp_instructions, uint64_t *lane_instructions);
 

@@ -51,6 +51,9 @@ int sim_stream_settle(sim_allocation *allocation);
 /* Removes the streams and operations of a context that ends. */
 void sim_stream_end_context(sim_context *context);
 
+/* Runs one operation that may run now, chosen by the schedule; false where there is none (xsim_step). */
+bool sim_stream_step(void);
+
 /* The number that names a stream in messages: "stream 3", "the legacy stream". */
 void sim_stream_describe(const sim_stream *stream, char *text, size_t room);
 
