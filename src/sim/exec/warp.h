@@ -54,6 +54,7 @@ struct sim_frame {
   sim_frame *caller;
   const sim_op *call;  /* in the caller; NULL in an entry */
   uint32_t local_base; /* offset of this frame's .local variables in each lane's local memory */
+  uint32_t local_top; /* local_base + function->local_bytes, raised by alloca: what a lane may use; the callee's base */
   uint32_t depth;
   uint32_t lanes; /* that have not returned */
 };
@@ -81,7 +82,8 @@ struct sim_block {
   sim_warp *warps;
   uint32_t warp_count;
   struct sim_barriers *barriers;
-  struct sim_block_check *check; /* check/race.c; NULL: not checked */
+  struct sim_block_check *check; /* check/launch.c; NULL: not checked */
+  struct sim_async *async;       /* exec/async.c: copies under way; NULL: none */
 };
 
 struct sim_grid {
@@ -93,7 +95,7 @@ struct sim_grid {
   uint32_t local_bytes;          /* of one lane */
   int result;                    /* of a launch that stopped */
   unsigned check;                /* SIM_CHECK_... */
-  struct sim_lookup *lookups;    /* one for each op of the program: the allocation that it met last (exec/access.c) */
+  struct sim_lookup *lookups;    /* exec/access.h: the allocations that ops met last */
   struct sim_grid_check *checks; /* check/; NULL: nothing asked for */
   uint64_t clock;                /* warp instructions so far */
 };
@@ -115,6 +117,15 @@ struct sim_grid {
         (out)[lane] = mask >> lane & 1 ? (value) : (out)[lane];                                                        \
     }                                                                                                                  \
   } while (0)
+
+/* What a launch and its blocks keep for their accesses to memory: lookups, shadows of the checkers, copies under way (check/launch.c).
+   The engine calls these: grid_begin once `grid` is filled in (sets check, lookups, checks), block_begin when a block's shared memory
+   and warps are there and epoch is 1, block_end when its threads have exited or the launch has stopped. The epoch goes up at every barrier that
+   opens, whatever its number and count. 0, or 2; grid_end: 719 where a finding at the end is fatal. */
+int sim_access_grid_begin(sim_grid *grid);
+int sim_access_grid_end(sim_grid *grid);
+int sim_access_block_begin(sim_block *block);
+void sim_access_block_end(sim_block *block);
 
 /* Stops the launch: writes the report "<kind>: kernel, block (x,y,z), thread (x,y,z) (file:line): text", sets grid->result. Returns SIM_STOP. */
 int sim_warp_fault(sim_warp *warp, const sim_op *op, int lane, int result, const char *format, ...)
