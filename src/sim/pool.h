@@ -22,6 +22,9 @@ int sim_pool_create(sim_pool **out, sim_memory_kind kind, int device, uint64_t m
 int sim_pool_destroy(sim_pool *pool);
 sim_pool *sim_pool_default(sim_device *device);   /* borrowed */
 sim_pool *sim_pool_builtin(sim_memory_kind kind); /* borrowed: pinned or managed */
+
+/* Called by memory.c: `size` bytes of the pool have been released. */
+void sim_pool_take_back(sim_pool *pool, uint64_t size);
 int sim_pool_trim(sim_pool *pool, uint64_t keep);
 int sim_pool_get_attribute(sim_pool *pool, int attribute, void *value);
 int sim_pool_set_attribute(sim_pool *pool, int attribute, const void *value);
