@@ -8,6 +8,8 @@
 typedef struct sim_operation sim_operation; /* stream.c: work, dependencies, state, references */
 
 enum { SIM_STREAM_NON_BLOCKING = 1 };
+/* Lower numbers are more urgent; others are brought into the range. */
+enum { SIM_PRIORITY_LEAST = 0, SIM_PRIORITY_GREATEST = -5 };
 /* Handles that are numbers. 0 is the legacy stream, or the per-thread one in the _ptsz twins of the functions. */
 #define SIM_STREAM_LEGACY ((sim_stream *)1)
 #define SIM_STREAM_PER_THREAD ((sim_stream *)2)
