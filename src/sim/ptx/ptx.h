@@ -10,19 +10,19 @@
 #include "arena.h"
 
 /* X(name, text, bytes of one register, kind): kind: b bits, u unsigned, s signed, f floating, p predicate */
-#define PTX_TYPES(X)                                                                                                   \
-  X(PRED, "pred", 0, 'p')                                                                                              \
-  X(B8, "b8", 1, 'b')                                                                                                  \
-  X(B16, "b16", 2, 'b') X(B32, "b32", 4, 'b') X(B64, "b64", 8, 'b') X(B128, "b128", 16, 'b') X(U8, "u8", 1, 'u')       \
-      X(U16, "u16", 2, 'u') X(U32, "u32", 4, 'u') X(U64, "u64", 8, 'u') X(S8, "s8", 1, 's') X(S16, "s16", 2, 's')      \
-          X(S32, "s32", 4, 's') X(S64, "s64", 8, 's') X(U16X2, "u16x2", 4, 'u') X(S16X2, "s16x2", 4, 's')              \
-              X(F16, "f16", 2, 'f') X(F16X2, "f16x2", 4, 'f') X(BF16, "bf16", 2, 'f') X(BF16X2, "bf16x2", 4, 'f')      \
-                  X(F32, "f32", 4, 'f') X(F32X2, "f32x2", 8, 'f') X(TF32, "tf32", 4, 'f') X(F64, "f64", 8, 'f')        \
-                      X(E4M3, "e4m3", 1, 'f') X(E5M2, "e5m2", 1, 'f') X(E4M3X2, "e4m3x2", 2, 'f')                      \
-                          X(E5M2X2, "e5m2x2", 2, 'f') X(E4M3X4, "e4m3x4", 4, 'f') X(E5M2X4, "e5m2x4", 4, 'f')          \
-                              X(E2M3X2, "e2m3x2", 2, 'f') X(E3M2X2, "e3m2x2", 2, 'f') X(E2M3X4, "e2m3x4", 4, 'f')      \
-                                  X(E3M2X4, "e3m2x4", 4, 'f') X(E2M1X2, "e2m1x2", 1, 'f') X(E2M1X4, "e2m1x4", 2, 'f')  \
-                                      X(UE8M0X2, "ue8m0x2", 2, 'f') X(S2F6X2, "s2f6x2", 2, 'f')
+// clang-format off
+#define PTX_TYPES(X) \
+  X(PRED, "pred", 0, 'p') X(B8, "b8", 1, 'b') X(B16, "b16", 2, 'b') X(B32, "b32", 4, 'b') X(B64, "b64", 8, 'b') \
+  X(B128, "b128", 16, 'b') X(U8, "u8", 1, 'u') X(U16, "u16", 2, 'u') X(U32, "u32", 4, 'u') X(U64, "u64", 8, 'u') \
+  X(S8, "s8", 1, 's') X(S16, "s16", 2, 's') X(S32, "s32", 4, 's') X(S64, "s64", 8, 's') \
+  X(U16X2, "u16x2", 4, 'u') X(S16X2, "s16x2", 4, 's') X(F16, "f16", 2, 'f') X(F16X2, "f16x2", 4, 'f') \
+  X(BF16, "bf16", 2, 'f') X(BF16X2, "bf16x2", 4, 'f') X(F32, "f32", 4, 'f') X(F32X2, "f32x2", 8, 'f') \
+  X(TF32, "tf32", 4, 'f') X(F64, "f64", 8, 'f') X(E4M3, "e4m3", 1, 'f') X(E5M2, "e5m2", 1, 'f') \
+  X(E4M3X2, "e4m3x2", 2, 'f') X(E5M2X2, "e5m2x2", 2, 'f') X(E4M3X4, "e4m3x4", 4, 'f') \
+  X(E5M2X4, "e5m2x4", 4, 'f') X(E2M3X2, "e2m3x2", 2, 'f') X(E3M2X2, "e3m2x2", 2, 'f') \
+  X(E2M3X4, "e2m3x4", 4, 'f') X(E3M2X4, "e3m2x4", 4, 'f') X(E2M1X2, "e2m1x2", 1, 'f') \
+  X(E2M1X4, "e2m1x4", 2, 'f') X(UE8M0X2, "ue8m0x2", 2, 'f') X(S2F6X2, "s2f6x2", 2, 'f')
+// clang-format on
 
 typedef enum {
   PTX_TYPE_NONE,
@@ -40,100 +40,42 @@ extern const char *const ptx_type_text[PTX_TYPE_COUNT];
 typedef enum { PTX_GENERIC, PTX_REG, PTX_CONST, PTX_GLOBAL, PTX_LOCAL, PTX_PARAM, PTX_SHARED } ptx_space;
 
 /* X(name, text, family). The family names the decoder that takes it (decode/): integer, bits, floating, compare, convert, move,
-   memory, atomic, async, control, call, barrier, warp; `outside` is out of scope and named as such when met. `add` and its like are
+   memory, atomic, async, control, call, barrier, warp; `outside` is out of scope and named as such when met (its operands are
+   skipped). `add` and its like are
    integer or floating by type: decode/arithmetic.c asks. */
-#define PTX_OPCODES(X)                                                                                                            \
-  X(ABS, "abs", arithmetic)                                                                                                       \
-  X(ADD, "add", arithmetic) X(SUB, "sub", arithmetic) X(MUL, "mul", arithmetic) X(MAD, "mad", arithmetic) X(                      \
-      FMA, "fma", arithmetic) X(NEG, "neg", arithmetic) X(DIV, "div", arithmetic) X(REM, "rem", arithmetic)                       \
-      X(MIN, "min", arithmetic) X(MAX, "max", arithmetic) X(ADDC, "addc", integer) X(SUBC, "subc", integer) X(                    \
-          MADC, "madc", integer) X(SAD, "sad", integer) X(MUL24, "mul24", integer) X(MAD24, "mad24",                              \
-                                                                                     integer) X(DP4A, "dp4a", integer)            \
-          X(DP2A, "dp2a", integer) X(AND, "and", bits) X(OR, "or", bits) X(XOR, "xor", bits) X(                                   \
-              NOT, "not",                                                                                                         \
-              bits) X(CNOT, "cnot", bits)                                                                                         \
-              X(LOP3, "lop3", bits) X(SHL, "shl", bits) X(SHR, "shr", bits) X(SHF, "shf", bits) X(BFE, "bfe", bits) X(            \
-                  BFI, "bfi",                                                                                                     \
-                  bits) X(BFIND, "bfind", bits)                                                                                   \
-                  X(BREV, "brev", bits) X(CLZ, "clz", bits) X(POPC, "popc", bits) X(BMSK, "bmsk", bits)                           \
-                      X(PRMT, "prmt", bits) X(SZEXT, "szext", bits) X(FNS, "fns", bits) X(RCP, "rcp", floating)                   \
-                          X(SQRT, "sqrt", floating) X(RSQRT, "rsqrt", floating) X(EX2, "ex2", floating) X(                        \
-                              LG2, "lg2",                                                                                         \
-                              floating) X(SIN, "sin", floating)                                                                   \
-                              X(COS, "cos",                                                                                       \
-                                floating) X(TANH, "tanh", floating)                                                               \
-                                  X(COPYSIGN, "copysign", floating) X(TESTP, "testp", floating) X(SET, "set", compare)            \
-                                      X(SETP, "setp", compare) X(SELP, "selp", compare) X(SLCT, "slct", compare) X(               \
-                                          CVT, "cvt",                                                                             \
-                                          convert) X(MOV, "mov", move)                                                            \
-                                          X(CVTA, "cvta", move) X(ISSPACEP, "isspacep", move) X(LD, "ld", memory) X(              \
-                                              LDU,                                                                                \
-                                              "ldu", memory) X(ST, "st",                                                          \
-                                                               memory) X(PREFETCH, "prefetch", memory)                            \
-                                              X(PREFETCHU, "prefetchu", memory) X(DISCARD, "discard", memory) X(                  \
-                                                  APPLYPRIORITY,                                                                  \
-                                                  "applypriority", memory) X(CREATEPOLICY, "createpolicy",                        \
-                                                                             memory) X(MEMBAR, "membar", memory)                  \
-                                                  X(FENCE, "fence", memory) X(ALLOCA, "alloca", memory) X(                        \
-                                                      STACKSAVE,                                                                  \
-                                                      "stacksave", memory) X(STACKRESTORE, "stackrestore",                        \
-                                                                             memory) X(ATOM, "atom",                              \
-                                                                                       atomic) X(RED, "red", atomic)              \
-                                                      X(CP, "cp", async) X(MBARRIER, "mbarrier", async) X(                        \
-                                                          BRA, "bra",                                                             \
-                                                          control) X(BRX, "brx", control)                                         \
-                                                          X(EXIT, "exit", control) X(TRAP, "trap", control) X(                    \
-                                                              BRKPT, "brkpt",                                                     \
-                                                              control) X(NANOSLEEP, "nanosleep",                                  \
-                                                                         control) X(PMEVENT, "pmevent", control)                  \
-                                                              X(GRIDDEPCONTROL, "griddepcontrol",                                 \
-                                                                control) X(SETMAXNREG, "setmaxnreg", control)                     \
-                                                                  X(CALL, "call", call) X(RET, "ret", call) X(                    \
-                                                                      BAR, "bar",                                                 \
-                                                                      barrier) X(BARRIER, "barrier",                              \
-                                                                                 barrier) X(VOTE, "vote", warp)                   \
-                                                                      X(SHFL, "shfl", warp) X(MATCH, "match", warp) X(            \
-                                                                          REDUX, "redux",                                         \
-                                                                          warp) X(ACTIVEMASK, "activemask",                       \
-                                                                                  warp) X(ELECT, "elect", warp)                   \
-                                                                          X(TEX, "tex",                                           \
-                                                                            outside) X(TLD4, "tld4",                              \
-                                                                                       outside) X(TXQ, "txq", outside)            \
-                                                                              X(SULD, "suld", outside) X(                         \
-                                                                                  SUST,                                           \
-                                                                                  "sust",                                         \
-                                                                                  outside) X(SURED, "sured", outside)             \
-                                                                                  X(SUQ, "suq", outside) X(                       \
-                                                                                      ISTYPEP, "istypep",                         \
-                                                                                      outside) X(WMMA, "wmma",                    \
-                                                                                                 outside)                         \
-                                                                                      X(MMA, "mma", outside) X(                   \
-                                                                                          LDMATRIX,                               \
-                                                                                          "ldmatrix",                             \
-                                                                                          outside) X(STMATRIX,                    \
-                                                                                                     "stmatrix",                  \
-                                                                                                     outside)                     \
-                                                                                          X(MOVMATRIX, "movmatrix",               \
-                                                                                            outside) X(WGMMA, "wgmma",            \
-                                                                                                       outside)                   \
-                                                                                              X(TCGEN05, "tcgen05",               \
-                                                                                                outside) X(TENSORMAP,             \
-                                                                                                           "tensorma"             \
-                                                                                                           "p",                   \
-                                                                                                           outside)               \
-                                                                                                  X(MULTIMEM,                     \
-                                                                                                    "multimem",                   \
-                                                                                                    outside) X(MAPA,              \
-                                                                                                               "mapa",            \
-                                                                                                               outside)           \
-                                                                                                      X(GETCTARANK,               \
-                                                                                                        "getctarank",             \
-                                                                                                        outside)                  \
-                                                                                                          X(CLUSTERLAUNCHCONTROL, \
-                                                                                                            "clusterl"            \
-                                                                                                            "aunchcon"            \
-                                                                                                            "trol",               \
-                                                                                                            outside)
+// clang-format off
+#define PTX_OPCODES(X) \
+  X(ABS, "abs", arithmetic) X(ADD, "add", arithmetic) X(SUB, "sub", arithmetic) X(MUL, "mul", arithmetic) \
+  X(MAD, "mad", arithmetic) X(FMA, "fma", arithmetic) X(NEG, "neg", arithmetic) X(DIV, "div", arithmetic) \
+  X(REM, "rem", arithmetic) X(MIN, "min", arithmetic) X(MAX, "max", arithmetic) X(ADDC, "addc", integer) \
+  X(SUBC, "subc", integer) X(MADC, "madc", integer) X(SAD, "sad", integer) X(MUL24, "mul24", integer) \
+  X(MAD24, "mad24", integer) X(DP4A, "dp4a", integer) X(DP2A, "dp2a", integer) X(AND, "and", bits) \
+  X(OR, "or", bits) X(XOR, "xor", bits) X(NOT, "not", bits) X(CNOT, "cnot", bits) X(LOP3, "lop3", bits) \
+  X(SHL, "shl", bits) X(SHR, "shr", bits) X(SHF, "shf", bits) X(BFE, "bfe", bits) X(BFI, "bfi", bits) \
+  X(BFIND, "bfind", bits) X(BREV, "brev", bits) X(CLZ, "clz", bits) X(POPC, "popc", bits) X(BMSK, "bmsk", bits) \
+  X(PRMT, "prmt", bits) X(SZEXT, "szext", bits) X(FNS, "fns", bits) X(RCP, "rcp", floating) \
+  X(SQRT, "sqrt", floating) X(RSQRT, "rsqrt", floating) X(EX2, "ex2", floating) X(LG2, "lg2", floating) \
+  X(SIN, "sin", floating) X(COS, "cos", floating) X(TANH, "tanh", floating) X(COPYSIGN, "copysign", floating) \
+  X(TESTP, "testp", floating) X(SET, "set", compare) X(SETP, "setp", compare) X(SELP, "selp", compare) \
+  X(SLCT, "slct", compare) X(CVT, "cvt", convert) X(MOV, "mov", move) X(CVTA, "cvta", move) \
+  X(ISSPACEP, "isspacep", move) X(LD, "ld", memory) X(LDU, "ldu", memory) X(ST, "st", memory) \
+  X(PREFETCH, "prefetch", memory) X(PREFETCHU, "prefetchu", memory) X(DISCARD, "discard", memory) \
+  X(APPLYPRIORITY, "applypriority", memory) X(CREATEPOLICY, "createpolicy", memory) X(MEMBAR, "membar", memory) \
+  X(FENCE, "fence", memory) X(ALLOCA, "alloca", memory) X(STACKSAVE, "stacksave", memory) \
+  X(STACKRESTORE, "stackrestore", memory) X(ATOM, "atom", atomic) X(RED, "red", atomic) X(CP, "cp", async) \
+  X(MBARRIER, "mbarrier", async) X(BRA, "bra", control) X(BRX, "brx", control) X(EXIT, "exit", control) \
+  X(TRAP, "trap", control) X(BRKPT, "brkpt", control) X(NANOSLEEP, "nanosleep", control) \
+  X(PMEVENT, "pmevent", control) X(GRIDDEPCONTROL, "griddepcontrol", control) \
+  X(SETMAXNREG, "setmaxnreg", control) X(CALL, "call", call) X(RET, "ret", call) X(BAR, "bar", barrier) \
+  X(BARRIER, "barrier", barrier) X(VOTE, "vote", warp) X(SHFL, "shfl", warp) X(MATCH, "match", warp) \
+  X(REDUX, "redux", warp) X(ACTIVEMASK, "activemask", warp) X(ELECT, "elect", warp) X(TEX, "tex", outside) \
+  X(TLD4, "tld4", outside) X(TXQ, "txq", outside) X(SULD, "suld", outside) X(SUST, "sust", outside) \
+  X(SURED, "sured", outside) X(SUQ, "suq", outside) X(ISTYPEP, "istypep", outside) X(WMMA, "wmma", outside) \
+  X(MMA, "mma", outside) X(LDMATRIX, "ldmatrix", outside) X(STMATRIX, "stmatrix", outside) \
+  X(MOVMATRIX, "movmatrix", outside) X(WGMMA, "wgmma", outside) X(TCGEN05, "tcgen05", outside) \
+  X(TENSORMAP, "tensormap", outside) X(MULTIMEM, "multimem", outside) X(MAPA, "mapa", outside) \
+  X(GETCTARANK, "getctarank", outside) X(CLUSTERLAUNCHCONTROL, "clusterlaunchcontrol", outside)
+// clang-format on
 
 typedef enum {
 #define X(name, text, family) PTX_OP_##name,
@@ -145,29 +87,25 @@ typedef enum {
 extern const char *const ptx_opcode_text[PTX_OPCODE_COUNT];
 
 /* Special registers. X(name, text, bytes, components) */
-#define PTX_SPECIALS(X)                                                                                                \
-  X(TID, "tid", 4, 3)                                                                                                  \
-  X(NTID, "ntid", 4, 3) X(CTAID, "ctaid", 4, 3) X(NCTAID, "nctaid", 4, 3) X(LANEID, "laneid", 4, 1)                    \
-      X(WARPID, "warpid", 4, 1) X(NWARPID, "nwarpid", 4, 1) X(SMID, "smid", 4, 1) X(NSMID, "nsmid", 4, 1)              \
-          X(GRIDID, "gridid", 8, 1) X(CLOCK, "clock", 4, 1) X(CLOCK_HI, "clock_hi", 4, 1) X(CLOCK64, "clock64", 8, 1)  \
-              X(GLOBALTIMER, "globaltimer", 8, 1) X(GLOBALTIMER_LO, "globaltimer_lo", 4, 1)                            \
-                  X(GLOBALTIMER_HI, "globaltimer_hi", 4, 1) X(LANEMASK_EQ, "lanemask_eq", 4, 1)                        \
-                      X(LANEMASK_LE, "lanemask_le", 4, 1) X(LANEMASK_LT, "lanemask_lt", 4, 1)                          \
-                          X(LANEMASK_GE, "lanemask_ge", 4, 1) X(LANEMASK_GT, "lanemask_gt", 4,                         \
-                                                                1) X(DYNAMIC_SMEM_SIZE, "dynamic_smem_size", 4, 1)     \
-                              X(TOTAL_SMEM_SIZE, "total_smem_size", 4, 1) X(AGGR_SMEM_SIZE, "aggr_smem_size", 4, 1)    \
-                                  X(RESERVED_SMEM_OFFSET_BEGIN, "reserved_smem_offset_begin", 4, 1)                    \
-                                      X(RESERVED_SMEM_OFFSET_END, "reserved_smem_offset_end", 4, 1)                    \
-                                          X(RESERVED_SMEM_OFFSET_CAP, "reserved_smem_offset_cap", 4, 1)                \
-                                              X(CLUSTERID, "clusterid", 4, 3) X(NCLUSTERID, "nclusterid", 4, 3)        \
-                                                  X(CLUSTER_CTAID, "cluster_ctaid", 4, 3)                              \
-                                                      X(CLUSTER_NCTAID, "cluster_nctaid", 4, 3)                        \
-                                                          X(CLUSTER_CTARANK, "cluster_ctarank", 4, 1)                  \
-                                                              X(CLUSTER_NCTARANK, "cluster_nctarank", 4, 1)            \
-                                                                  X(IS_EXPLICIT_CLUSTER, "is_explicit_cluster", 0, 1)  \
-                                                                      X(ENVREG, "envreg", 4, 32) X(PM, "pm", 4, 8)     \
-                                                                          X(CURRENT_GRAPH_EXEC, "current_graph_exec",  \
-                                                                            8, 1) X(WARPSZ, "WARP_SZ", 4, 1)
+// clang-format off
+#define PTX_SPECIALS(X) \
+  X(TID, "tid", 4, 3) X(NTID, "ntid", 4, 3) X(CTAID, "ctaid", 4, 3) X(NCTAID, "nctaid", 4, 3) \
+  X(LANEID, "laneid", 4, 1) X(WARPID, "warpid", 4, 1) X(NWARPID, "nwarpid", 4, 1) X(SMID, "smid", 4, 1) \
+  X(NSMID, "nsmid", 4, 1) X(GRIDID, "gridid", 8, 1) X(CLOCK, "clock", 4, 1) X(CLOCK_HI, "clock_hi", 4, 1) \
+  X(CLOCK64, "clock64", 8, 1) X(GLOBALTIMER, "globaltimer", 8, 1) X(GLOBALTIMER_LO, "globaltimer_lo", 4, 1) \
+  X(GLOBALTIMER_HI, "globaltimer_hi", 4, 1) X(LANEMASK_EQ, "lanemask_eq", 4, 1) \
+  X(LANEMASK_LE, "lanemask_le", 4, 1) X(LANEMASK_LT, "lanemask_lt", 4, 1) X(LANEMASK_GE, "lanemask_ge", 4, 1) \
+  X(LANEMASK_GT, "lanemask_gt", 4, 1) X(DYNAMIC_SMEM_SIZE, "dynamic_smem_size", 4, 1) \
+  X(TOTAL_SMEM_SIZE, "total_smem_size", 4, 1) X(AGGR_SMEM_SIZE, "aggr_smem_size", 4, 1) \
+  X(RESERVED_SMEM_OFFSET_BEGIN, "reserved_smem_offset_begin", 4, 1) \
+  X(RESERVED_SMEM_OFFSET_END, "reserved_smem_offset_end", 4, 1) \
+  X(RESERVED_SMEM_OFFSET_CAP, "reserved_smem_offset_cap", 4, 1) X(CLUSTERID, "clusterid", 4, 3) \
+  X(NCLUSTERID, "nclusterid", 4, 3) X(CLUSTER_CTAID, "cluster_ctaid", 4, 3) \
+  X(CLUSTER_NCTAID, "cluster_nctaid", 4, 3) X(CLUSTER_CTARANK, "cluster_ctarank", 4, 1) \
+  X(CLUSTER_NCTARANK, "cluster_nctarank", 4, 1) X(IS_EXPLICIT_CLUSTER, "is_explicit_cluster", 0, 1) \
+  X(ENVREG, "envreg", 4, 32) X(PM, "pm", 4, 8) X(CURRENT_GRAPH_EXEC, "current_graph_exec", 8, 1) \
+  X(WARPSZ, "WARP_SZ", 4, 1)
+// clang-format on
 
 typedef enum {
 #define X(name, text, bytes, components) PTX_SPECIAL_##name,
@@ -229,11 +167,10 @@ enum { PTX_MODIFIERS_MAX = 16, PTX_OPERANDS_MAX = 8 };
    type. Call operands: (returns), function, (parameters), table: see ptx_call. */
 typedef struct {
   ptx_opcode opcode;
-  uint16_t modifier_count, operand_count;
-  const char
-      *modifiers[PTX_MODIFIERS_MAX]; /* interned in the arena: equal texts are equal pointers within one module set */
-  uint8_t types[PTX_MODIFIERS_MAX];  /* ptx_type of each modifier, or PTX_TYPE_NONE */
-  ptx_operand operands[PTX_OPERANDS_MAX];
+  uint16_t modifier_count, operand_count; /* at most PTX_MODIFIERS_MAX, PTX_OPERANDS_MAX */
+  const char *const *modifiers; /* interned in the arena: equal texts are equal pointers within one module set */
+  const uint8_t *types;         /* ptx_type of each modifier, or PTX_TYPE_NONE */
+  ptx_operand *operands;
   int64_t guard; /* register index of the predicate, or -1 */
   bool guard_negated;
   uint32_t line;         /* in the PTX text */
@@ -293,8 +230,10 @@ struct ptx_symbol {
   ptx_relocation *relocations;
   uint32_t relocation_count;
   ptx_function *function; /* that it is declared in; NULL: of the module */
-  uint32_t index;         /* into module->symbols */
-  ptx_symbol *definition; /* of an extern one: what the link found, or NULL */
+  uint32_t
+      index; /* into module->symbols; UINT32_MAX for parameters and LOCAL and PARAM variables of bodies, which are not there */
+  ptx_symbol *
+      definition; /* of an extern, weak or common one: what the link took instead; operands and relocations name that one already */
 };
 
 typedef struct {
@@ -306,12 +245,13 @@ typedef struct {
 struct ptx_function {
   const char *name;
   bool entry, no_return;
+  bool defined; /* it has a body; else it is only declared */
   ptx_linkage linkage;
   ptx_symbol **returns,
       **parameters; /* space PARAM, or REG for .reg parameters of functions (then `offset` is the register) */
   uint32_t return_count, parameter_count;
   uint64_t parameter_bytes; /* with offsets by the C rules */
-  ptx_register *registers;
+  ptx_register *registers;  /* those that the body names: of a family %r<100> only what is used */
   uint32_t register_count;
   ptx_symbol **locals; /* LOCAL, SHARED, PARAM, GLOBAL, CONST variables of the body */
   uint32_t local_count;
@@ -324,9 +264,11 @@ struct ptx_function {
   uint32_t min_blocks, max_registers;           /* .minnctapersm, .maxnreg */
   bool cluster;                                 /* .explicitcluster, .reqnctapercluster, .maxclusterrank */
   uint32_t cluster_size[3];
-  uint32_t line;            /* of its head in the text */
-  uint32_t index;           /* into module->functions */
-  ptx_function *definition; /* of a declaration: what the link found, or NULL (an extern of the device's runtime) */
+  uint32_t line;  /* of its head in the text */
+  uint32_t index; /* into module->functions */
+  ptx_function *
+      definition; /* of a declaration, or a weak one that lost: what the link found (operands, calls and relocations name
+                               that one already), or NULL (an extern of the device's runtime) */
 };
 
 typedef struct ptx_module {
