@@ -30,20 +30,28 @@ typedef struct sim_op {
 typedef enum { SIM_SLOT_VALUE, SIM_SLOT_SYMBOL, SIM_SLOT_FUNCTION, SIM_SLOT_SPECIAL } sim_slot_kind;
 typedef struct {
   uint32_t offset;     /* in the frame */
-  uint8_t kind, bytes; /* 4 or 8 a lane */
+  uint8_t kind, bytes; /* 4 or 8 a lane; 0: a predicate, value is its mask */
   uint8_t component;
   bool in_space;  /* SYMBOL: the address inside its space (shared: offset), else the generic address */
   uint32_t index; /* of the symbol, function or special register */
   uint64_t value;
 } sim_slot;
 
+/* Where a parameter or a returned value lies: in a register, or in the bytes of a lane in frame->params. */
 typedef struct {
+  bool is_slot;
+  uint32_t offset, bytes;
+} sim_place;
+
+typedef struct sim_function {
   const ptx_function *ptx;
   const char *name;
   sim_op *ops;
   uint32_t op_count;
   sim_slot *slots;
   uint32_t slot_count;
+  uint32_t constant_slots, launch_slots; /* slots come sorted: the same for ever, the same in a launch, by block */
+  const sim_place *parameters, *returns; /* of functions; as many as ptx has */
   uint32_t frame_bytes; /* registers and slots, multiple of 64 */
   uint32_t local_bytes; /* .local variables of one lane in this function's frame */
   uint32_t param_bytes; /* of one lane: its own formal parameters, its return value, and .param variables for calls */
@@ -51,15 +59,22 @@ typedef struct {
       shared_bytes; /* static .shared of this function and all that it can reach, of the whole module for indirect calls */
   uint32_t
       register_count; /* estimate for attributes and occupancy: peak of 32-bit registers declared and used, 16 to 255 */
+  uint32_t dynamic_offset; /* entries: where dynamic shared memory begins */
+  uint32_t stack_bytes;    /* entries: local memory of a lane for all calls, as far as it is known */
+  bool stack_unknown;      /* recursion, or calls by pointer: the stack limit comes on top */
+  bool reserved_shared;    /* %reserved_smem_offset is read: SIM_RESERVED_SHARED bytes lie behind the others */
   bool uses_grid_sync;
 } sim_function;
+
+enum { SIM_RESERVED_SHARED = 1024 };
 
 typedef struct sim_program {
   ptx_module *module;      /* owned */
   sim_function *functions; /* parallel to module->functions; a declaration's is that of its definition */
   uint32_t function_count;
-  uint64_t
-      *shared_offsets; /* of each symbol of space SHARED; dynamic ones begin behind the static ones of the kernel */
+  uint64_t *shared_offsets; /* of each symbol of space SHARED, by index; 0 for dynamic ones: dynamic_offset of the entry */
+  uint64_t id;              /* unique for ever */
+  uint32_t module_local_bytes; /* .local variables outside functions: the first bytes of each lane's local memory */
   uint64_t constant_bytes;
   const ptx_source *sources;
   uint32_t op_total; /* of all functions; ops of all functions lie in one array, functions[0].ops first */

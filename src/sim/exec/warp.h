@@ -35,7 +35,9 @@ enum { SIM_WARP_SIZE = 32 };
 /* What a handler answers. */
 typedef enum {
   SIM_NEXT,  /* go on with the next instruction */
-  SIM_MOVED, /* pc, groups or frames have changed: the engine chooses anew */
+  SIM_JUMP,  /* go on at warp->next, in the same frame and with the same lanes */
+  SIM_YIELD, /* as SIM_NEXT, after others had their turn: what waits in a loop for another thread answers so */
+  SIM_MOVED, /* groups or frames have changed, nothing runs (exec/groups.h): the engine chooses anew */
   SIM_STOP,  /* the launch has failed: grid->result says with what */
 } sim_answer;
 
@@ -64,12 +66,14 @@ struct sim_warp {
   sim_frame *frame;
   sim_block *block;
   sim_grid *grid;
+  const sim_op *next;        /* where to after SIM_JUMP */
+  const sim_op *run;         /* where the run of instructions without a jump began: grid->clock counts up to it */
   uint32_t mask;             /* the running group's lanes, without the guard */
   uint32_t live;             /* lanes that have not exited */
   uint32_t index;            /* in the block */
   uint8_t *local;            /* lane-major local memory: local + lane * grid->local_bytes */
   struct sim_groups *groups; /* exec/engine.c */
-  uint64_t instructions;
+  uint64_t instructions, lane_instructions; /* without those since `run` */
 };
 
 struct sim_block {
