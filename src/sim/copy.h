@@ -9,12 +9,12 @@ typedef enum {
   SIM_PLACE_ANY, /* cudaMemcpyDefault, cuMemcpy: by the address */
   SIM_PLACE_HOST,
   SIM_PLACE_DEVICE,
-} sim_place;
+} sim_copy_place;
 
 /* width x height x depth bytes; pitches in bytes; height and depth are 1 for a plain copy. */
 typedef struct {
   uint64_t destination, source;
-  sim_place destination_place, source_place;
+  sim_copy_place destination_place, source_place;
   uint64_t width, height, depth;
   uint64_t destination_pitch, destination_slice, source_pitch, source_slice;
 } sim_copy;

@@ -74,6 +74,8 @@ static int record_enter(sim_allocation **out, sim_allocation *made) {
     free(made);
     return result;
   }
+  if (made->kind == SIM_MEMORY_DEVICE && sim_config_get()->check & SIM_CHECK_INIT)
+    sim_init_begin(made);
   live[made->kind]++;
   generation++;
   *out = made;
@@ -227,13 +229,14 @@ static void host_release(sim_allocation *allocation) {
 void sim_memory_release(sim_allocation *allocation) {
   if (allocation->state == SIM_STATE_FREED)
     return;
+  bool counted = allocation->pool && (!allocation->graph || allocation->state == SIM_STATE_LIVE);
   allocation->state = SIM_STATE_FREED;
   allocation->freed_at = made_count;
   live[allocation->kind]--;
   generation++;
   sim_shadow_free(allocation->shadow);
   allocation->shadow = NULL;
-  if (allocation->pool)
+  if (counted)
     sim_pool_take_back(allocation->pool, allocation->size);
   if (!kind_is_device(allocation->kind)) {
     host_release(allocation);

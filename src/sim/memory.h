@@ -40,6 +40,8 @@ typedef struct sim_allocation {
   unsigned flags;      /* of cudaHostAlloc, cudaHostRegister, cudaMallocManaged */
   bool read_only;      /* for kernels: constant banks, cudaHostRegisterReadOnly */
   sim_pool *pool;      /* NULL: not from a pool */
+  bool graph;          /* of a graph's node: PENDING again where it is freed */
+  bool freeing;        /* cudaFreeAsync was called, its operation has not run */
   uint64_t id;         /* unique for ever: CU_POINTER_ATTRIBUTE_BUFFER_ID */
   const char *made_by; /* static: the function that made it */
   uint64_t made;       /* the how manieth allocation of the process */

@@ -13,6 +13,8 @@ struct sim_pool {
   uint64_t used, used_high, reserved, reserved_high;
   int follow_events, opportunistic, internal_dependencies; /* attributes 1 to 3 */
   uint32_t access;                                         /* bit d: device d may read and write */
+  uint32_t readable;                                       /* bit d: device d may only read */
+  bool destroyed;                                          /* goes with the last of its memory */
   struct sim_pool *next;
 };
 
@@ -31,11 +33,21 @@ int sim_pool_set_attribute(sim_pool *pool, int attribute, const void *value);
 int sim_pool_set_access(sim_pool *pool, int device, int flags); /* flags: 0 none, 1 read, 3 read and write */
 int sim_pool_get_access(const sim_pool *pool, int device, int *flags);
 
-/* Reserves the memory (state PENDING) and enqueues the operation that makes it live. */
+/* Reserves the memory (state PENDING) and enqueues the operation that makes it live. In a stream that captures it becomes memory of the
+   graph (sim_pool_allocate_graph). */
 int sim_pool_allocate(uint64_t *address, sim_pool *pool, uint64_t size, sim_stream *stream, const char *made_by);
 
+/* Memory of a node of a graph: the address stays for ever, and lives from each launch of the node to its free. */
+int sim_pool_allocate_graph(uint64_t *address, sim_pool *pool, uint64_t size, sim_context *context,
+                            const char *made_by);
+
 /* cudaFreeAsync: 1 for what is no allocation's start or was freed already; the operation gives it back. Works for memory of
-   cudaMalloc too. */
-int sim_pool_free(uint64_t address, sim_stream *stream);
+   cudaMalloc too. A capture frees only memory of graphs. */
+int sim_pool_free(uint64_t address, sim_stream *stream, const char *call);
+
+/* What SIM_OPERATION_ALLOCATE and SIM_OPERATION_FREE do when they run: 0; 700 with a report for memory that is not what the operation
+   needs (freed before it lives, given back in between); 2 without memory for a graph's. */
+int sim_pool_run_allocate(uint64_t address, const char *call);
+int sim_pool_run_free(uint64_t address, const char *call);
 
 #endif

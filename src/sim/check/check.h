@@ -11,9 +11,13 @@ struct sim_shadow {
   struct sim_stream_shadow *stream; /* check/stream.c: who wrote and read which sectors last */
 };
 struct sim_shadow *sim_shadow_get(sim_allocation *allocation); /* NULL without memory: then nothing is checked */
-void sim_shadow_free(struct sim_shadow *shadow);
+void sim_shadow_free(struct sim_shadow *shadow); /* NULL is right */
+/* check/stream.c */
+void sim_stream_shadow_free(struct sim_stream_shadow *shadow);
 
 /* ---- initialised memory ---- */
+/* The allocation is new and nothing in it was written. Without this call all of it counts as written. */
+void sim_init_begin(sim_allocation *allocation);
 void sim_init_mark(sim_allocation *allocation, uint64_t address, uint64_t bytes);
 void sim_init_copy(sim_allocation *to, uint64_t to_address, sim_allocation *from, uint64_t from_address,
                    uint64_t bytes); /* from NULL: host, all written */
