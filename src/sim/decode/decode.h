@@ -54,6 +54,7 @@ uint32_t sim_decode_slot_symbol(sim_decoder *decoder, const ptx_symbol *symbol, 
                                 uint32_t bytes);
 uint32_t sim_decode_slot_temporary(sim_decoder *decoder, uint32_t bytes); /* a lane's bytes: 4 or 8 */
 uint32_t sim_decode_slot_predicate(sim_decoder *decoder);                 /* a temporary predicate */
+uint32_t sim_decode_slot_carry(sim_decoder *decoder); /* the function's carry flag: one predicate, made when first asked for */
 
 /* ---- ops ---- */
 
