@@ -130,8 +130,10 @@ static const uint32_t sim_lane_bit[SIM_WARP_SIZE] = {
     if (mask == SIM_FULL) {                                                                                            \
       SIM_LANES for (int lane = 0; lane < SIM_WARP_SIZE; lane++)(out)[lane] = (value);                                 \
     } else {                                                                                                           \
-      SIM_LANES for (int lane = 0; lane < SIM_WARP_SIZE; lane++)(out)[lane] =                                          \
-          mask & sim_lane_bit[lane] ? (value) : (out)[lane];                                                           \
+      SIM_LANES for (int lane = 0; lane < SIM_WARP_SIZE; lane++) {                                                     \
+        __typeof__((out)[0]) sim_new = (value), sim_old = (out)[lane];                                                 \
+        (out)[lane] = (mask & sim_lane_bit[lane]) != 0 ? sim_new : sim_old;                                            \
+      }                                                                                                                \
     }                                                                                                                  \
   } while (0)
 
