@@ -1,71 +1,69 @@
 /* Contexts of the driver API. */
 #include "front.h"
 
-CU_API int cuCtxGetCurrent(sim_context **context);
-CU_API int cuCtxGetCurrent(sim_context **context) {
-  CU_BEGIN(cuCtxGetCurrent, SIM_CALL_DRIVER);
+static int context_get_current(sim_context **context) {
   if (!context)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *context = sim_context_peek();
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxGetCurrent, cuCtxGetCurrent, SIM_CALL_DRIVER, (sim_context * *context), context_get_current(context))
 
-CU_API int cuCtxSetCurrent(sim_context *context);
-CU_API int cuCtxSetCurrent(sim_context *context) {
-  CU_BEGIN(cuCtxSetCurrent, SIM_CALL_DRIVER);
-  CU_END(sim_context_set_current(context));
+static int context_set_current(sim_context *context) {
+  return sim_context_set_current(context);
 }
+CU(cuCtxSetCurrent, cuCtxSetCurrent, SIM_CALL_DRIVER, (sim_context * context), context_set_current(context))
 
-CU_API int cuCtxPushCurrent_v2(sim_context *context);
-CU_API int cuCtxPushCurrent_v2(sim_context *context) {
-  CU_BEGIN(cuCtxPushCurrent, SIM_CALL_DRIVER);
-  CU_END(sim_context_push(context));
+static int context_push_current(sim_context *context) {
+  return sim_context_push(context);
 }
+CU(cuCtxPushCurrent_v2, cuCtxPushCurrent, SIM_CALL_DRIVER, (sim_context * context), context_push_current(context))
 
-CU_API int cuCtxPopCurrent_v2(sim_context **context);
-CU_API int cuCtxPopCurrent_v2(sim_context **context) {
-  CU_BEGIN(cuCtxPopCurrent, SIM_CALL_DRIVER);
+static int context_pop_current(sim_context **context) {
   sim_context *popped = NULL;
-  result = sim_context_pop(&popped);
+  int result = sim_context_pop(&popped);
   if (context && !result)
     *context = popped;
-  CU_END(result);
+  return result;
 }
+CU(cuCtxPopCurrent_v2, cuCtxPopCurrent, SIM_CALL_DRIVER, (sim_context * *context), context_pop_current(context))
 
 /* ---- making ---- */
 
-CU_API int cuCtxCreate_v2(sim_context **context, unsigned flags, int ordinal);
-CU_API int cuCtxCreate_v2(sim_context **context, unsigned flags, int ordinal) {
-  CU_BEGIN(cuCtxCreate, SIM_CALL_DRIVER);
+static int context_create(sim_context **context, unsigned flags, int ordinal) {
   if (!context || flags > 0x7f)
-    CU_END(SIM_INVALID_VALUE);
-  CU_END(sim_context_create(context, flags, ordinal));
+    return SIM_INVALID_VALUE;
+  return sim_context_create(context, flags, ordinal);
 }
+CU(cuCtxCreate_v2, cuCtxCreate, SIM_CALL_DRIVER, (sim_context * *context, unsigned flags, int ordinal),
+   context_create(context, flags, ordinal))
 
 /* Execution affinity and the parameters of green or CIG contexts are not simulated. */
-CU_API int cuCtxCreate_v3(sim_context **context, const void *affinity, int count, unsigned flags, int ordinal);
-CU_API int cuCtxCreate_v3(sim_context **context, const void *affinity, int count, unsigned flags, int ordinal) {
+static int context_create_v3(sim_context **context, const void *affinity, int count, unsigned flags, int ordinal) {
   if (affinity && count)
     return SIM_UNSUPPORTED_EXEC_AFFINITY;
-  return cuCtxCreate_v2(context, flags, ordinal);
+  return context_create(context, flags, ordinal);
 }
+CU(cuCtxCreate_v3, cuCtxCreate, SIM_CALL_DRIVER,
+   (sim_context * *context, const void *affinity, int count, unsigned flags, int ordinal),
+   context_create_v3(context, affinity, count, flags, ordinal))
 
-CU_API int cuCtxCreate_v4(sim_context **context, const void *parameters, unsigned flags, int ordinal);
-CU_API int cuCtxCreate_v4(sim_context **context, const void *parameters, unsigned flags, int ordinal) {
-  return parameters ? SIM_NOT_SUPPORTED : cuCtxCreate_v2(context, flags, ordinal);
+static int context_create_v4(sim_context **context, const void *parameters, unsigned flags, int ordinal) {
+  return parameters ? SIM_NOT_SUPPORTED : context_create(context, flags, ordinal);
 }
+CU(cuCtxCreate_v4, cuCtxCreate, SIM_CALL_DRIVER,
+   (sim_context * *context, const void *parameters, unsigned flags, int ordinal),
+   context_create_v4(context, parameters, flags, ordinal))
 
-CU_API int cuCtxDestroy_v2(sim_context *context);
-CU_API int cuCtxDestroy_v2(sim_context *context) {
-  CU_BEGIN(cuCtxDestroy, SIM_CALL_DRIVER);
-  CU_END(sim_context_destroy(context));
+static int context_destroy(sim_context *context) {
+  return sim_context_destroy(context);
 }
+CU(cuCtxDestroy_v2, cuCtxDestroy, SIM_CALL_DRIVER, (sim_context * context), context_destroy(context))
 
-CU_API int cuCtxDetach(sim_context *context);
-CU_API int cuCtxDetach(sim_context *context) {
-  CU_BEGIN(cuCtxDetach, SIM_CALL_DRIVER);
-  CU_END(sim_context_destroy(context));
+static int context_detach(sim_context *context) {
+  return sim_context_destroy(context);
 }
+CU(cuCtxDetach, cuCtxDetach, SIM_CALL_DRIVER, (sim_context * context), context_detach(context))
 
 /* ---- asking ---- */
 
@@ -77,168 +75,165 @@ static int context_choose(sim_context **out, sim_context *context) {
   return sim_context_check(context) ? SIM_INVALID_CONTEXT : context->lost;
 }
 
-CU_HIDDEN int cuCtxGetDevice_v2(int *ordinal, sim_context *which);
-CU_HIDDEN int cuCtxGetDevice_v2(int *ordinal, sim_context *which) {
-  CU_BEGIN(cuCtxGetDevice, SIM_CALL_DRIVER);
+static int context_get_device(int *ordinal, sim_context *which) {
   sim_context *context = NULL;
-  result = context_choose(&context, which);
+  int result = context_choose(&context, which);
   if (!ordinal)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   if (context)
     *ordinal = context->device->ordinal;
-  CU_END(result);
+  return result;
 }
-CU_API int cuCtxGetDevice(int *ordinal);
-CU_API int cuCtxGetDevice(int *ordinal) {
-  return cuCtxGetDevice_v2(ordinal, NULL);
-}
+CU_FUNCTION(CU_HIDDEN, cuCtxGetDevice_v2, cuCtxGetDevice, SIM_CALL_DRIVER, (int *ordinal, sim_context *which), (void)0,
+            context_get_device(ordinal, which))
+CU(cuCtxGetDevice, cuCtxGetDevice, SIM_CALL_DRIVER, (int *ordinal), context_get_device(ordinal, NULL))
 
-CU_HIDDEN int cuCtxSynchronize_v2(sim_context *which);
-CU_HIDDEN int cuCtxSynchronize_v2(sim_context *which) {
-  CU_BEGIN(cuCtxSynchronize, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL);
+static int context_synchronize(sim_context *which) {
   sim_context *context = NULL;
-  result = context_choose(&context, which);
-  CU_END(result ? result : sim_context_synchronize(context));
+  int result = context_choose(&context, which);
+  return result ? result : sim_context_synchronize(context);
 }
-CU_API int cuCtxSynchronize(void);
-CU_API int cuCtxSynchronize(void) {
-  return cuCtxSynchronize_v2(NULL);
-}
+CU_FUNCTION(CU_HIDDEN, cuCtxSynchronize_v2, cuCtxSynchronize, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL,
+            (sim_context * which), (void)0, context_synchronize(which))
+CU(cuCtxSynchronize, cuCtxSynchronize, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL, (void), context_synchronize(NULL))
 
-CU_API int cuCtxGetFlags(unsigned *flags);
-CU_API int cuCtxGetFlags(unsigned *flags) {
-  CU_BEGIN_CONTEXT(cuCtxGetFlags, SIM_CALL_DRIVER);
+static int context_get_flags(unsigned *flags) {
+  CU_CONTEXT(context);
   if (!flags)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *flags = context->flags;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxGetFlags, cuCtxGetFlags, SIM_CALL_DRIVER, (unsigned *flags), context_get_flags(flags))
 
-CU_API int cuCtxSetFlags(unsigned flags);
-CU_API int cuCtxSetFlags(unsigned flags) {
-  CU_BEGIN_CONTEXT(cuCtxSetFlags, SIM_CALL_DRIVER);
+static int context_set_flags(unsigned flags) {
+  CU_CONTEXT(context);
   if (flags > 0x7f)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   context->flags = flags;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxSetFlags, cuCtxSetFlags, SIM_CALL_DRIVER, (unsigned flags), context_set_flags(flags))
 
-CU_API int cuCtxGetId(sim_context *which, unsigned long long *id);
-CU_API int cuCtxGetId(sim_context *which, unsigned long long *id) {
-  CU_BEGIN(cuCtxGetId, SIM_CALL_DRIVER);
+static int context_get_id(sim_context *which, unsigned long long *id) {
   sim_context *context = NULL;
-  result = context_choose(&context, which);
+  int result = context_choose(&context, which);
   if (!id)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   if (!result)
     *id = context->id;
-  CU_END(result);
+  return result;
 }
+CU(cuCtxGetId, cuCtxGetId, SIM_CALL_DRIVER, (sim_context * which, unsigned long long *id), context_get_id(which, id))
 
-CU_API int cuCtxGetApiVersion(sim_context *which, unsigned *version);
-CU_API int cuCtxGetApiVersion(sim_context *which, unsigned *version) {
-  CU_BEGIN(cuCtxGetApiVersion, SIM_CALL_DRIVER);
+static int context_get_api_version(sim_context *which, unsigned *version) {
   sim_context *context = NULL;
-  result = context_choose(&context, which);
+  int result = context_choose(&context, which);
   if (!version)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   if (!result)
     *version = 3020;
-  CU_END(result);
+  return result;
 }
+CU(cuCtxGetApiVersion, cuCtxGetApiVersion, SIM_CALL_DRIVER, (sim_context * which, unsigned *version),
+   context_get_api_version(which, version))
 
-CU_API int cuCtxGetStreamPriorityRange(int *least, int *greatest);
-CU_API int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
-  CU_BEGIN_CONTEXT(cuCtxGetStreamPriorityRange, SIM_CALL_DRIVER);
+static int context_get_stream_priority_range(int *least, int *greatest) {
+  CU_CONTEXT(context);
   (void)context;
   if (least)
     *least = SIM_PRIORITY_LEAST;
   if (greatest)
     *greatest = SIM_PRIORITY_GREATEST;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, SIM_CALL_DRIVER, (int *least, int *greatest),
+   context_get_stream_priority_range(least, greatest))
 
 /* ---- limits and preferences ---- */
 
 enum { KNOWN_LIMITS = 7 }; /* CU_LIMIT_STACK_SIZE to CU_LIMIT_PERSISTING_L2_CACHE_SIZE */
 
-CU_API int cuCtxGetLimit(size_t *value, int limit);
-CU_API int cuCtxGetLimit(size_t *value, int limit) {
-  CU_BEGIN_CONTEXT(cuCtxGetLimit, SIM_CALL_DRIVER);
+static int context_get_limit(size_t *value, int limit) {
+  CU_CONTEXT(context);
   if (!value)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   if (limit < 0 || limit >= KNOWN_LIMITS)
-    CU_END(SIM_UNSUPPORTED_LIMIT);
+    return SIM_UNSUPPORTED_LIMIT;
   *value = context->limits[limit];
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxGetLimit, cuCtxGetLimit, SIM_CALL_DRIVER, (size_t *value, int limit), context_get_limit(value, limit))
 
-CU_API int cuCtxSetLimit(int limit, size_t value);
-CU_API int cuCtxSetLimit(int limit, size_t value) {
-  CU_BEGIN_CONTEXT(cuCtxSetLimit, SIM_CALL_DRIVER);
+static int context_set_limit(int limit, size_t value) {
+  CU_CONTEXT(context);
   if (limit < 0 || limit >= KNOWN_LIMITS)
-    CU_END(SIM_UNSUPPORTED_LIMIT);
+    return SIM_UNSUPPORTED_LIMIT;
   context->limits[limit] = value;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxSetLimit, cuCtxSetLimit, SIM_CALL_DRIVER, (int limit, size_t value), context_set_limit(limit, value))
 
-CU_API int cuCtxGetCacheConfig(int *value);
-CU_API int cuCtxGetCacheConfig(int *value) {
-  CU_BEGIN_CONTEXT(cuCtxGetCacheConfig, SIM_CALL_DRIVER);
+static int context_get_cache_config(int *value) {
+  CU_CONTEXT(context);
   if (!value)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *value = context->cache_config;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxGetCacheConfig, cuCtxGetCacheConfig, SIM_CALL_DRIVER, (int *value), context_get_cache_config(value))
 
-CU_API int cuCtxSetCacheConfig(int value);
-CU_API int cuCtxSetCacheConfig(int value) {
-  CU_BEGIN_CONTEXT(cuCtxSetCacheConfig, SIM_CALL_DRIVER);
+static int context_set_cache_config(int value) {
+  CU_CONTEXT(context);
   if (value < 0 || value > 3)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   context->cache_config = value;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxSetCacheConfig, cuCtxSetCacheConfig, SIM_CALL_DRIVER, (int value), context_set_cache_config(value))
 
-CU_API int cuCtxGetSharedMemConfig(int *value);
-CU_API int cuCtxGetSharedMemConfig(int *value) {
-  CU_BEGIN_CONTEXT(cuCtxGetSharedMemConfig, SIM_CALL_DRIVER);
+static int context_get_shared_mem_config(int *value) {
+  CU_CONTEXT(context);
   if (!value)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *value = context->shared_config;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxGetSharedMemConfig, cuCtxGetSharedMemConfig, SIM_CALL_DRIVER, (int *value),
+   context_get_shared_mem_config(value))
 
-CU_API int cuCtxSetSharedMemConfig(int value);
-CU_API int cuCtxSetSharedMemConfig(int value) {
-  CU_BEGIN_CONTEXT(cuCtxSetSharedMemConfig, SIM_CALL_DRIVER);
+static int context_set_shared_mem_config(int value) {
+  CU_CONTEXT(context);
   if (value < 0 || value > 2)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   context->shared_config = value;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxSetSharedMemConfig, cuCtxSetSharedMemConfig, SIM_CALL_DRIVER, (int value), context_set_shared_mem_config(value))
 
-CU_API int cuCtxResetPersistingL2Cache(void);
-CU_API int cuCtxResetPersistingL2Cache(void) {
-  CU_BEGIN_CONTEXT(cuCtxResetPersistingL2Cache, SIM_CALL_DRIVER);
+static int context_reset_persisting_cache(void) {
+  CU_CONTEXT(context);
   (void)context;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuCtxResetPersistingL2Cache, cuCtxResetPersistingL2Cache, SIM_CALL_DRIVER, (void), context_reset_persisting_cache())
 
 /* ---- peers ---- */
 
-CU_API int cuCtxEnablePeerAccess(sim_context *peer, unsigned flags);
-CU_API int cuCtxEnablePeerAccess(sim_context *peer, unsigned flags) {
-  CU_BEGIN_CONTEXT(cuCtxEnablePeerAccess, SIM_CALL_DRIVER);
+static int context_enable_peer_access(sim_context *peer, unsigned flags) {
+  CU_CONTEXT(context);
   if (sim_context_check(peer))
-    CU_END(SIM_INVALID_CONTEXT);
-  CU_END(sim_peer_enable(context, peer->device->ordinal, flags));
+    return SIM_INVALID_CONTEXT;
+  return sim_peer_enable(context, peer->device->ordinal, flags);
 }
+CU(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, SIM_CALL_DRIVER, (sim_context * peer, unsigned flags),
+   context_enable_peer_access(peer, flags))
 
-CU_API int cuCtxDisablePeerAccess(sim_context *peer);
-CU_API int cuCtxDisablePeerAccess(sim_context *peer) {
-  CU_BEGIN_CONTEXT(cuCtxDisablePeerAccess, SIM_CALL_DRIVER);
+static int context_disable_peer_access(sim_context *peer) {
+  CU_CONTEXT(context);
   if (sim_context_check(peer))
-    CU_END(SIM_INVALID_CONTEXT);
-  CU_END(sim_peer_disable(context, peer->device->ordinal));
+    return SIM_INVALID_CONTEXT;
+  return sim_peer_disable(context, peer->device->ordinal);
 }
+CU(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, SIM_CALL_DRIVER, (sim_context * peer),
+   context_disable_peer_access(peer))

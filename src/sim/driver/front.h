@@ -1,4 +1,4 @@
-/* What the functions of the driver API are written with. The types are those of cuda.h by our own names: handles are pointers to our
+/* What the functions of the driver API are made of. The types are those of cuda.h by our own names: handles are pointers to our
    structs, CUdeviceptr is uint64_t, CUdevice is int. */
 #ifndef SIM_DRIVER_FRONT_H
 #define SIM_DRIVER_FRONT_H
@@ -15,31 +15,51 @@
 /* Reached through cuGetProcAddress only. */
 #define CU_HIDDEN __attribute__((visibility("hidden")))
 
-/* Begins a function: counts it, refuses what holds for all (call.h), takes the lock. CU_END must follow on every path. */
-#define CU_BEGIN(function, flags)                                                                                      \
-  static sim_counter counter = {.name = #function};                                                                    \
-  int result = sim_call_enter(&counter, flags);                                                                        \
-  if (result)                                                                                                          \
-  return sim_result_driver(result)
-#define CU_END(value) return sim_result_driver(sim_call_leave(&counter, value))
-
-/* The same, and needs a current context that is not lost; `context` is it. */
-#define CU_BEGIN_CONTEXT(function, flags)                                                                              \
-  CU_BEGIN(function, flags);                                                                                           \
-  sim_context *context = NULL;                                                                                         \
-  result = sim_context_current(&context, false);                                                                       \
-  if (result)                                                                                                          \
-  CU_END(result)
-
-/* The twin for per-thread default streams: stream 0 is that of the thread. */
-#define CU_TWIN(name, suffix, parameters, arguments)                                                                   \
-  CU_API int name##suffix parameters;                                                                                  \
-  CU_API int name##suffix parameters {                                                                                 \
-    return name arguments;                                                                                             \
+/* One function named `symbol` that does `work`, an expression of the code that it answers, with the lock held. In it `call` is the
+   function's name without version and twin, which is also what calls are counted as. */
+#define CU_FUNCTION(visible, symbol, name, flags, parameters, before, work)                                            \
+  visible int symbol parameters;                                                                                       \
+  int symbol parameters {                                                                                              \
+    static sim_counter counter = {#name, 0, 0, NULL, false};                                                           \
+    static const char call[] = #name;                                                                                  \
+    before;                                                                                                            \
+    int refused = sim_call_enter(&counter, flags);                                                                     \
+    (void)call;                                                                                                        \
+    return sim_result_driver(refused ? refused : sim_call_leave(&counter, work));                                      \
   }
-#define CU_OWN(stream) ((stream) ? (stream) : SIM_STREAM_PER_THREAD)
 
-/* Looks a function up as cuGetProcAddress does (lookup.c): flags 1 legacy, 2 per-thread default stream. *status: 0 found, 1 no such
+/* Without a stream. */
+#define CU(symbol, name, flags, parameters, work) CU_FUNCTION(CU_API, symbol, name, flags, parameters, (void)0, work)
+
+/* With a parameter `stream`, and the twin symbol_ptsz, where stream 0 is that of the thread. */
+#define CU_STREAM(symbol, name, flags, parameters, work)                                                               \
+  CU_FUNCTION(CU_API, symbol, name, flags, parameters, (void)0, work)                                                  \
+  CU_FUNCTION(CU_API, symbol##_ptsz, name, flags, parameters, stream = stream ? stream : SIM_STREAM_PER_THREAD, work)
+
+/* One that uses the default stream, which `work` calls `stream`, and the twin symbol_ptds. */
+#define CU_DEFAULT(symbol, name, flags, parameters, work)                                                              \
+  CU_FUNCTION(CU_API, symbol, name, flags, parameters, sim_stream *stream = SIM_STREAM_LEGACY, work)                   \
+  CU_FUNCTION(CU_API, symbol##_ptds, name, flags, parameters, sim_stream *stream = SIM_STREAM_PER_THREAD, work)
+
+/* In a function that does the work: the current context, which is not lost. */
+#define CU_CONTEXT(context)                                                                                            \
+  sim_context *context = NULL;                                                                                         \
+  do {                                                                                                                 \
+    int lost = sim_context_current(&context, false);                                                                   \
+    if (lost)                                                                                                          \
+      return lost;                                                                                                     \
+  } while (0)
+
+/* The same for a stream's handle. */
+#define CU_RESOLVE(stream, handle)                                                                                     \
+  sim_stream *stream = NULL;                                                                                           \
+  do {                                                                                                                 \
+    int lost = sim_stream_resolve(&stream, handle, false);                                                             \
+    if (lost)                                                                                                          \
+      return lost;                                                                                                     \
+  } while (0)
+
+/* Looks a function up as cuGetProcAddress does (entries.c): flags 1 legacy, 2 per-thread default stream. *status: 0 found, 1 no such
    function, 2 the version is too low. */
 int sim_driver_lookup(const char *name, unsigned version, uint64_t flags, void **out, int *status);
 

@@ -9,70 +9,69 @@
 
 /* ---- libraries: code for all devices ---- */
 
-CU_API int cuLibraryLoadData(sim_library **library, const void *image, const int *options, void *const *values,
-                             unsigned count, const int *library_options, void *const *library_values,
-                             unsigned library_count);
-CU_API int cuLibraryLoadData(sim_library **library, const void *image, const int *options, void *const *values,
+static int library_load_data(sim_library **library, const void *image, const int *options, void *const *values,
                              unsigned count, const int *library_options, void *const *library_values,
                              unsigned library_count) {
-  CU_BEGIN(cuLibraryLoadData, SIM_CALL_DRIVER);
   if (!library || !image || (count && (!options || !values)) || (library_count && !library_options))
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   (void)library_values; /* the image is always copied */
   ptx_log log = {""};
-  result = sim_library_load(library, image, 0, NULL, &log);
+  int result = sim_library_load(library, image, 0, NULL, &log);
   sim_jit_answer(options, values, count, &log, result);
-  CU_END(result);
+  return result;
 }
+CU(cuLibraryLoadData, cuLibraryLoadData, SIM_CALL_DRIVER,
+   (sim_library * *library, const void *image, const int *options, void *const *values, unsigned count,
+    const int *library_options, void *const *library_values, unsigned library_count),
+   library_load_data(library, image, options, values, count, library_options, library_values, library_count))
 
-CU_API int cuLibraryLoadFromFile(sim_library **library, const char *path, const int *options, void *const *values,
-                                 unsigned count, const int *library_options, void *const *library_values,
-                                 unsigned library_count);
-CU_API int cuLibraryLoadFromFile(sim_library **library, const char *path, const int *options, void *const *values,
-                                 unsigned count, const int *library_options, void *const *library_values,
-                                 unsigned library_count) {
-  CU_BEGIN(cuLibraryLoadFromFile, SIM_CALL_DRIVER);
+static int library_load_from_file(sim_library **library, const char *path, const int *options, void *const *values,
+                                  unsigned count, const int *library_options, void *const *library_values,
+                                  unsigned library_count) {
   if (!library || !path || (count && (!options || !values)) || (library_count && !library_options))
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   (void)library_values;
   ptx_log log = {""};
   char *image = NULL;
   size_t length = 0;
-  result = sim_jit_read_file(path, &image, &length);
+  int result = sim_jit_read_file(path, &image, &length);
   if (!result)
     result = sim_library_load(library, image, length, NULL, &log);
   free(image);
   sim_jit_answer(options, values, count, &log, result);
-  CU_END(result);
+  return result;
 }
+CU(cuLibraryLoadFromFile, cuLibraryLoadFromFile, SIM_CALL_DRIVER,
+   (sim_library * *library, const char *path, const int *options, void *const *values, unsigned count,
+    const int *library_options, void *const *library_values, unsigned library_count),
+   library_load_from_file(library, path, options, values, count, library_options, library_values, library_count))
 
-/* Begins a function about one library. */
-#define LIBRARY_BEGIN(function, library)                                                                               \
-  CU_BEGIN(function, SIM_CALL_DRIVER);                                                                                 \
-  result = sim_library_check(library);                                                                                 \
-  if (result)                                                                                                          \
-  CU_END(SIM_INVALID_HANDLE)
+#define LIBRARY(library)                                                                                               \
+  if (sim_library_check(library))                                                                                      \
+  return SIM_INVALID_HANDLE
 
-CU_API int cuLibraryUnload(sim_library *library);
-CU_API int cuLibraryUnload(sim_library *library) {
-  LIBRARY_BEGIN(cuLibraryUnload, library);
-  CU_END(sim_library_unload(library));
+static int library_unload(sim_library *library) {
+  LIBRARY(library);
+  return sim_library_unload(library);
 }
+CU(cuLibraryUnload, cuLibraryUnload, SIM_CALL_DRIVER, (sim_library * library), library_unload(library))
 
-CU_API int cuLibraryGetKernel(sim_kernel **kernel, sim_library *library, const char *name);
-CU_API int cuLibraryGetKernel(sim_kernel **kernel, sim_library *library, const char *name) {
-  LIBRARY_BEGIN(cuLibraryGetKernel, library);
-  CU_END(kernel && name ? sim_library_kernel(kernel, library, name) : SIM_INVALID_VALUE);
+static int library_get_kernel(sim_kernel **kernel, sim_library *library, const char *name) {
+  LIBRARY(library);
+  return kernel && name ? sim_library_kernel(kernel, library, name) : SIM_INVALID_VALUE;
 }
+CU(cuLibraryGetKernel, cuLibraryGetKernel, SIM_CALL_DRIVER,
+   (sim_kernel * *kernel, sim_library *library, const char *name), library_get_kernel(kernel, library, name))
 
-CU_API int cuLibraryGetKernelCount(unsigned *count, sim_library *library);
-CU_API int cuLibraryGetKernelCount(unsigned *count, sim_library *library) {
-  LIBRARY_BEGIN(cuLibraryGetKernelCount, library);
+static int library_get_kernel_count(unsigned *count, sim_library *library) {
+  LIBRARY(library);
   if (!count)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *count = (unsigned)library->kernel_count;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuLibraryGetKernelCount, cuLibraryGetKernelCount, SIM_CALL_DRIVER, (unsigned *count, sim_library *library),
+   library_get_kernel_count(count, library))
 
 static int kernels_enumerate(sim_kernel **kernels, unsigned count, const sim_library *library) {
   if (!kernels)
@@ -84,11 +83,12 @@ static int kernels_enumerate(sim_kernel **kernels, unsigned count, const sim_lib
   return SIM_SUCCESS;
 }
 
-CU_API int cuLibraryEnumerateKernels(sim_kernel **kernels, unsigned count, sim_library *library);
-CU_API int cuLibraryEnumerateKernels(sim_kernel **kernels, unsigned count, sim_library *library) {
-  LIBRARY_BEGIN(cuLibraryEnumerateKernels, library);
-  CU_END(kernels_enumerate(kernels, count, library));
+static int library_enumerate_kernels(sim_kernel **kernels, unsigned count, sim_library *library) {
+  LIBRARY(library);
+  return kernels_enumerate(kernels, count, library);
 }
+CU(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels, SIM_CALL_DRIVER,
+   (sim_kernel * *kernels, unsigned count, sim_library *library), library_enumerate_kernels(kernels, count, library))
 
 /* A variable in the current context. */
 static int variable_get(uint64_t *address, size_t *bytes, sim_library *library, const char *name, bool managed) {
@@ -108,70 +108,79 @@ static int variable_get(uint64_t *address, size_t *bytes, sim_library *library, 
   return SIM_SUCCESS;
 }
 
-CU_API int cuLibraryGetGlobal(uint64_t *address, size_t *bytes, sim_library *library, const char *name);
-CU_API int cuLibraryGetGlobal(uint64_t *address, size_t *bytes, sim_library *library, const char *name) {
-  LIBRARY_BEGIN(cuLibraryGetGlobal, library);
-  CU_END(variable_get(address, bytes, library, name, false));
+static int library_get_global(uint64_t *address, size_t *bytes, sim_library *library, const char *name) {
+  LIBRARY(library);
+  return variable_get(address, bytes, library, name, false);
 }
+CU(cuLibraryGetGlobal, cuLibraryGetGlobal, SIM_CALL_DRIVER,
+   (uint64_t *address, size_t *bytes, sim_library *library, const char *name),
+   library_get_global(address, bytes, library, name))
 
-CU_API int cuLibraryGetManaged(uint64_t *address, size_t *bytes, sim_library *library, const char *name);
-CU_API int cuLibraryGetManaged(uint64_t *address, size_t *bytes, sim_library *library, const char *name) {
-  LIBRARY_BEGIN(cuLibraryGetManaged, library);
-  CU_END(variable_get(address, bytes, library, name, true));
+static int library_get_managed(uint64_t *address, size_t *bytes, sim_library *library, const char *name) {
+  LIBRARY(library);
+  return variable_get(address, bytes, library, name, true);
 }
+CU(cuLibraryGetManaged, cuLibraryGetManaged, SIM_CALL_DRIVER,
+   (uint64_t *address, size_t *bytes, sim_library *library, const char *name),
+   library_get_managed(address, bytes, library, name))
 
-CU_API int cuLibraryGetModule(sim_library **module, sim_library *library);
-CU_API int cuLibraryGetModule(sim_library **module, sim_library *library) {
-  LIBRARY_BEGIN(cuLibraryGetModule, library);
+static int library_get_module(sim_library **module, sim_library *library) {
+  LIBRARY(library);
   if (!module)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *module = library;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuLibraryGetModule, cuLibraryGetModule, SIM_CALL_DRIVER, (sim_library * *module, sim_library *library),
+   library_get_module(module, library))
 
 /* ---- kernels ---- */
 
-#define KERNEL_BEGIN(called, kernel)                                                                                   \
-  CU_BEGIN(function, SIM_CALL_DRIVER);                                                                                 \
+#define KERNEL(kernel)                                                                                                 \
   if (sim_kernel_check(kernel))                                                                                        \
-  CU_END(SIM_INVALID_HANDLE)
+  return SIM_INVALID_HANDLE
 
-CU_API int cuKernelGetFunction(sim_kernel **function, sim_kernel *kernel);
-CU_API int cuKernelGetFunction(sim_kernel **function, sim_kernel *kernel) {
-  KERNEL_BEGIN(cuKernelGetFunction, kernel);
+static int kernel_get_functiontion(sim_kernel **function, sim_kernel *kernel) {
+  KERNEL(kernel);
   sim_context *context = NULL;
   if (!function)
-    CU_END(SIM_INVALID_VALUE);
-  result = sim_context_current(&context, false);
-  CU_END(result ? result : sim_kernel_in_context(function, kernel, context));
+    return SIM_INVALID_VALUE;
+  int result = sim_context_current(&context, false);
+  return result ? result : sim_kernel_in_context(function, kernel, context);
 }
+CU(cuKernelGetFunction, cuKernelGetFunction, SIM_CALL_DRIVER, (sim_kernel * *function, sim_kernel *kernel),
+   kernel_get_functiontion(function, kernel))
 
-CU_API int cuKernelGetLibrary(sim_library **library, sim_kernel *kernel);
-CU_API int cuKernelGetLibrary(sim_library **library, sim_kernel *kernel) {
-  KERNEL_BEGIN(cuKernelGetLibrary, kernel);
+static int kernel_get_library(sim_library **library, sim_kernel *kernel) {
+  KERNEL(kernel);
   if (!library)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *library = kernel->library;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuKernelGetLibrary, cuKernelGetLibrary, SIM_CALL_DRIVER, (sim_library * *library, sim_kernel *kernel),
+   kernel_get_library(library, kernel))
 
-CU_API int cuKernelGetName(const char **name, sim_kernel *kernel);
-CU_API int cuKernelGetName(const char **name, sim_kernel *kernel) {
-  KERNEL_BEGIN(cuKernelGetName, kernel);
+static int kernel_get_name(const char **name, sim_kernel *kernel) {
+  KERNEL(kernel);
   if (!name)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *name = kernel->function->name;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuKernelGetName, cuKernelGetName, SIM_CALL_DRIVER, (const char **name, sim_kernel *kernel),
+   kernel_get_name(name, kernel))
 
-CU_API int cuKernelGetParamInfo(sim_kernel *kernel, size_t index, size_t *offset, size_t *size);
-CU_API int cuKernelGetParamInfo(sim_kernel *kernel, size_t index, size_t *offset, size_t *size) {
-  KERNEL_BEGIN(cuKernelGetParamInfo, kernel);
+static int kernel_get_param_info(sim_kernel *kernel, size_t index, size_t *offset, size_t *size) {
+  KERNEL(kernel);
   size_t bytes;
   if (!offset)
-    CU_END(SIM_INVALID_VALUE);
-  CU_END(sim_kernel_parameter(kernel, index, offset, size ? size : &bytes));
+    return SIM_INVALID_VALUE;
+  return sim_kernel_parameter(kernel, index, offset, size ? size : &bytes);
 }
+CU(cuKernelGetParamInfo, cuKernelGetParamInfo, SIM_CALL_DRIVER,
+   (sim_kernel * kernel, size_t index, size_t *offset, size_t *size),
+   kernel_get_param_info(kernel, index, offset, size))
 
 static int parameter_count(sim_kernel *kernel, size_t *count) {
   if (!count)
@@ -180,11 +189,12 @@ static int parameter_count(sim_kernel *kernel, size_t *count) {
   return SIM_SUCCESS;
 }
 
-CU_API int cuKernelGetParamCount(sim_kernel *kernel, size_t *count);
-CU_API int cuKernelGetParamCount(sim_kernel *kernel, size_t *count) {
-  KERNEL_BEGIN(cuKernelGetParamCount, kernel);
-  CU_END(parameter_count(kernel, count));
+static int kernel_get_param_count(sim_kernel *kernel, size_t *count) {
+  KERNEL(kernel);
+  return parameter_count(kernel, count);
 }
+CU(cuKernelGetParamCount, cuKernelGetParamCount, SIM_CALL_DRIVER, (sim_kernel * kernel, size_t *count),
+   kernel_get_param_count(kernel, count))
 
 /* CUfunction_attribute: 0 to 9, 10 to 15 for clusters. */
 static int attribute_get(int *value, int attribute, const sim_kernel *kernel, int device) {
@@ -229,29 +239,32 @@ static int attribute_set(int attribute, int value, sim_kernel *kernel, int devic
   }
 }
 
-CU_API int cuKernelGetAttribute(int *value, int attribute, sim_kernel *kernel, int device);
-CU_API int cuKernelGetAttribute(int *value, int attribute, sim_kernel *kernel, int device) {
-  KERNEL_BEGIN(cuKernelGetAttribute, kernel);
+static int kernel_get_attribute(int *value, int attribute, sim_kernel *kernel, int device) {
+  KERNEL(kernel);
   if (!sim_device_get(device))
-    CU_END(SIM_INVALID_DEVICE);
-  CU_END(value ? attribute_get(value, attribute, kernel, device) : SIM_INVALID_VALUE);
+    return SIM_INVALID_DEVICE;
+  return value ? attribute_get(value, attribute, kernel, device) : SIM_INVALID_VALUE;
 }
+CU(cuKernelGetAttribute, cuKernelGetAttribute, SIM_CALL_DRIVER,
+   (int *value, int attribute, sim_kernel *kernel, int device), kernel_get_attribute(value, attribute, kernel, device))
 
-CU_API int cuKernelSetAttribute(int attribute, int value, sim_kernel *kernel, int device);
-CU_API int cuKernelSetAttribute(int attribute, int value, sim_kernel *kernel, int device) {
-  KERNEL_BEGIN(cuKernelSetAttribute, kernel);
+static int kernel_set_attribute(int attribute, int value, sim_kernel *kernel, int device) {
+  KERNEL(kernel);
   if (!sim_device_get(device))
-    CU_END(SIM_INVALID_DEVICE);
-  CU_END(attribute_set(attribute, value, kernel, device));
+    return SIM_INVALID_DEVICE;
+  return attribute_set(attribute, value, kernel, device);
 }
+CU(cuKernelSetAttribute, cuKernelSetAttribute, SIM_CALL_DRIVER,
+   (int attribute, int value, sim_kernel *kernel, int device), kernel_set_attribute(attribute, value, kernel, device))
 
-CU_API int cuKernelSetCacheConfig(sim_kernel *kernel, int value, int device);
-CU_API int cuKernelSetCacheConfig(sim_kernel *kernel, int value, int device) {
-  KERNEL_BEGIN(cuKernelSetCacheConfig, kernel);
+static int kernel_set_cache_config(sim_kernel *kernel, int value, int device) {
+  KERNEL(kernel);
   if (!sim_device_get(device))
-    CU_END(SIM_INVALID_DEVICE);
-  CU_END(value < 0 || value > 3 ? SIM_INVALID_VALUE : SIM_SUCCESS);
+    return SIM_INVALID_DEVICE;
+  return value < 0 || value > 3 ? SIM_INVALID_VALUE : SIM_SUCCESS;
 }
+CU(cuKernelSetCacheConfig, cuKernelSetCacheConfig, SIM_CALL_DRIVER, (sim_kernel * kernel, int value, int device),
+   kernel_set_cache_config(kernel, value, device))
 
 /* ---- functions: kernels of one context, or a kernel's handle in the current one ---- */
 
@@ -263,67 +276,68 @@ static int function_device(const sim_kernel *function, int *device) {
   return result;
 }
 
-CU_API int cuFuncGetAttribute(int *value, int attribute, sim_kernel *function);
-CU_API int cuFuncGetAttribute(int *value, int attribute, sim_kernel *function) {
-  KERNEL_BEGIN(cuFuncGetAttribute, function);
+static int function_get_attribute(int *value, int attribute, sim_kernel *function) {
+  KERNEL(function);
   int device = 0;
-  result = value ? function_device(function, &device) : SIM_INVALID_VALUE;
-  CU_END(result ? result : attribute_get(value, attribute, function, device));
+  int result = value ? function_device(function, &device) : SIM_INVALID_VALUE;
+  return result ? result : attribute_get(value, attribute, function, device);
 }
+CU(cuFuncGetAttribute, cuFuncGetAttribute, SIM_CALL_DRIVER, (int *value, int attribute, sim_kernel *function),
+   function_get_attribute(value, attribute, function))
 
-CU_API int cuFuncSetAttribute(sim_kernel *function, int attribute, int value);
-CU_API int cuFuncSetAttribute(sim_kernel *function, int attribute, int value) {
-  KERNEL_BEGIN(cuFuncSetAttribute, function);
+static int function_set_attribute(sim_kernel *function, int attribute, int value) {
+  KERNEL(function);
   int device = 0;
-  result = function_device(function, &device);
-  CU_END(result ? result : attribute_set(attribute, value, function, device));
+  int result = function_device(function, &device);
+  return result ? result : attribute_set(attribute, value, function, device);
 }
+CU(cuFuncSetAttribute, cuFuncSetAttribute, SIM_CALL_DRIVER, (sim_kernel * function, int attribute, int value),
+   function_set_attribute(function, attribute, value))
 
-CU_API int cuFuncSetCacheConfig(sim_kernel *function, int value);
-CU_API int cuFuncSetCacheConfig(sim_kernel *function, int value) {
-  KERNEL_BEGIN(cuFuncSetCacheConfig, function);
-  CU_END(value < 0 || value > 3 ? SIM_INVALID_VALUE : SIM_SUCCESS);
+static int function_set_cache_config(sim_kernel *function, int value) {
+  KERNEL(function);
+  return value < 0 || value > 3 ? SIM_INVALID_VALUE : SIM_SUCCESS;
 }
+CU(cuFuncSetCacheConfig, cuFuncSetCacheConfig, SIM_CALL_DRIVER, (sim_kernel * function, int value),
+   function_set_cache_config(function, value))
 
-CU_API int cuFuncSetSharedMemConfig(sim_kernel *function, int value);
-CU_API int cuFuncSetSharedMemConfig(sim_kernel *function, int value) {
-  KERNEL_BEGIN(cuFuncSetSharedMemConfig, function);
-  CU_END(value < 0 || value > 2 ? SIM_INVALID_VALUE : SIM_SUCCESS);
+static int function_set_shared_mem_config(sim_kernel *function, int value) {
+  KERNEL(function);
+  return value < 0 || value > 2 ? SIM_INVALID_VALUE : SIM_SUCCESS;
 }
+CU(cuFuncSetSharedMemConfig, cuFuncSetSharedMemConfig, SIM_CALL_DRIVER, (sim_kernel * function, int value),
+   function_set_shared_mem_config(function, value))
 
-CU_API int cuFuncGetName(const char **name, sim_kernel *function);
-CU_API int cuFuncGetName(const char **name, sim_kernel *function) {
-  return cuKernelGetName(name, function);
-}
+CU(cuFuncGetName, cuFuncGetName, SIM_CALL_DRIVER, (const char **name, sim_kernel *function),
+   kernel_get_name(name, function))
 
-CU_API int cuFuncGetParamInfo(sim_kernel *function, size_t index, size_t *offset, size_t *size);
-CU_API int cuFuncGetParamInfo(sim_kernel *function, size_t index, size_t *offset, size_t *size) {
-  return cuKernelGetParamInfo(function, index, offset, size);
-}
+CU(cuFuncGetParamInfo, cuFuncGetParamInfo, SIM_CALL_DRIVER,
+   (sim_kernel * function, size_t index, size_t *offset, size_t *size),
+   kernel_get_param_info(function, index, offset, size))
 
-CU_API int cuFuncGetParamCount(sim_kernel *function, size_t *count);
-CU_API int cuFuncGetParamCount(sim_kernel *function, size_t *count) {
-  KERNEL_BEGIN(cuFuncGetParamCount, function);
-  CU_END(parameter_count(function, count));
+static int function_get_param_count(sim_kernel *function, size_t *count) {
+  KERNEL(function);
+  return parameter_count(function, count);
 }
+CU(cuFuncGetParamCount, cuFuncGetParamCount, SIM_CALL_DRIVER, (sim_kernel * function, size_t *count),
+   function_get_param_count(function, count))
 
-CU_API int cuFuncGetModule(sim_library **module, sim_kernel *function);
-CU_API int cuFuncGetModule(sim_library **module, sim_kernel *function) {
-  return cuKernelGetLibrary(module, function);
-}
+CU(cuFuncGetModule, cuFuncGetModule, SIM_CALL_DRIVER, (sim_library * *module, sim_kernel *function),
+   kernel_get_library(module, function))
 
 /* Everything is loaded when its library is. */
-CU_API int cuFuncIsLoaded(int *state, sim_kernel *function);
-CU_API int cuFuncIsLoaded(int *state, sim_kernel *function) {
-  KERNEL_BEGIN(cuFuncIsLoaded, function);
+static int function_is_loaded(int *state, sim_kernel *function) {
+  KERNEL(function);
   if (!state)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *state = 1;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuFuncIsLoaded, cuFuncIsLoaded, SIM_CALL_DRIVER, (int *state, sim_kernel *function),
+   function_is_loaded(state, function))
 
-CU_API int cuFuncLoad(sim_kernel *function);
-CU_API int cuFuncLoad(sim_kernel *function) {
-  KERNEL_BEGIN(cuFuncLoad, function);
-  CU_END(SIM_SUCCESS);
+static int function_load(sim_kernel *function) {
+  KERNEL(function);
+  return SIM_SUCCESS;
 }
+CU(cuFuncLoad, cuFuncLoad, SIM_CALL_DRIVER, (sim_kernel * function), function_load(function))

@@ -37,20 +37,21 @@ static int link_fail(sim_link *link, int result, const char *text) {
   return result;
 }
 
-CU_API int cuLinkCreate_v2(unsigned count, int *options, void **values, sim_link **out);
-CU_API int cuLinkCreate_v2(unsigned count, int *options, void **values, sim_link **out) {
-  CU_BEGIN_CONTEXT(cuLinkCreate, SIM_CALL_DRIVER);
+static int link_create(unsigned count, int *options, void **values, sim_link **out) {
+  CU_CONTEXT(context);
   (void)context;
   if (!out || (count && (!options || !values)))
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   sim_link *link = calloc(1, sizeof *link);
   if (!link)
-    CU_END(SIM_OUT_OF_MEMORY);
+    return SIM_OUT_OF_MEMORY;
   *link = (sim_link){.options = options, .values = values, .count = count, .next = links};
   links = link;
   *out = link;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuLinkCreate_v2, cuLinkCreate, SIM_CALL_DRIVER, (unsigned count, int *options, void **values, sim_link **out),
+   link_create(count, options, values, out))
 
 /* A text that begins with .version stands for itself wherever it comes in one text. */
 static int link_add(sim_link *link, int type, const void *data, size_t size) {
@@ -80,69 +81,69 @@ static int link_add(sim_link *link, int type, const void *data, size_t size) {
   return SIM_SUCCESS;
 }
 
-CU_API int cuLinkAddData_v2(sim_link *link, int type, void *data, size_t size, const char *name, unsigned count,
-                            int *options, void **values);
-CU_API int cuLinkAddData_v2(sim_link *link, int type, void *data, size_t size, const char *name, unsigned count,
-                            int *options, void **values) {
-  CU_BEGIN(cuLinkAddData, SIM_CALL_DRIVER);
+static int link_add_data(sim_link *link, int type, void *data, size_t size, const char *name, unsigned count,
+                         int *options, void **values) {
   (void)name, (void)options, (void)values, (void)count;
   if (link_check(link))
-    CU_END(SIM_INVALID_HANDLE);
+    return SIM_INVALID_HANDLE;
   if (!data || !size || type < 0 || type >= INPUTS)
-    CU_END(SIM_INVALID_VALUE);
-  CU_END(link_add(link, type, data, size));
+    return SIM_INVALID_VALUE;
+  return link_add(link, type, data, size);
 }
+CU(cuLinkAddData_v2, cuLinkAddData, SIM_CALL_DRIVER,
+   (sim_link * link, int type, void *data, size_t size, const char *name, unsigned count, int *options, void **values),
+   link_add_data(link, type, data, size, name, count, options, values))
 
-CU_API int cuLinkAddFile_v2(sim_link *link, int type, const char *path, unsigned count, int *options, void **values);
-CU_API int cuLinkAddFile_v2(sim_link *link, int type, const char *path, unsigned count, int *options, void **values) {
-  CU_BEGIN(cuLinkAddFile, SIM_CALL_DRIVER);
+static int link_add_file(sim_link *link, int type, const char *path, unsigned count, int *options, void **values) {
   (void)options, (void)values, (void)count;
   if (link_check(link))
-    CU_END(SIM_INVALID_HANDLE);
+    return SIM_INVALID_HANDLE;
   if (!path || type < 0 || type >= INPUTS)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   char *bytes = NULL;
   size_t length = 0;
-  result = type == INPUT_PTX ? sim_jit_read_file(path, &bytes, &length) : SIM_SUCCESS;
+  int result = type == INPUT_PTX ? sim_jit_read_file(path, &bytes, &length) : SIM_SUCCESS;
   if (!result)
     result = link_add(link, type, bytes ? bytes : "", length);
   free(bytes);
-  CU_END(result);
+  return result;
 }
+CU(cuLinkAddFile_v2, cuLinkAddFile, SIM_CALL_DRIVER,
+   (sim_link * link, int type, const char *path, unsigned count, int *options, void **values),
+   link_add_file(link, type, path, count, options, values))
 
 /* Whether the texts fit together is found here, as a linker does: the program is made and thrown away. */
-CU_API int cuLinkComplete(sim_link *link, void **image, size_t *size);
-CU_API int cuLinkComplete(sim_link *link, void **image, size_t *size) {
-  CU_BEGIN(cuLinkComplete, SIM_CALL_DRIVER);
+static int link_complete(sim_link *link, void **image, size_t *size) {
   if (link_check(link))
-    CU_END(SIM_INVALID_HANDLE);
+    return SIM_INVALID_HANDLE;
   if (!image)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   if (!link->text)
-    CU_END(link_fail(link, SIM_INVALID_VALUE, "link: nothing was added"));
+    return link_fail(link, SIM_INVALID_VALUE, "link: nothing was added");
   ptx_log log = {""};
   sim_library *library = NULL;
-  result = sim_library_load(&library, link->text, link->length, NULL, &log);
+  int result = sim_library_load(&library, link->text, link->length, NULL, &log);
   sim_jit_answer(link->options, link->values, link->count, &log, result);
   if (result)
-    CU_END(result);
+    return result;
   sim_library_unload(library);
   *image = link->text;
   if (size)
     *size = link->length + 1;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuLinkComplete, cuLinkComplete, SIM_CALL_DRIVER, (sim_link * link, void **image, size_t *size),
+   link_complete(link, image, size))
 
-CU_API int cuLinkDestroy(sim_link *link);
-CU_API int cuLinkDestroy(sim_link *link) {
-  CU_BEGIN(cuLinkDestroy, SIM_CALL_DRIVER);
+static int link_destroy(sim_link *link) {
   sim_link **at = &links;
   while (*at && *at != link)
     at = &(*at)->next;
   if (!*at)
-    CU_END(SIM_INVALID_HANDLE);
+    return SIM_INVALID_HANDLE;
   *at = link->next;
   free(link->text);
   free(link);
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuLinkDestroy, cuLinkDestroy, SIM_CALL_DRIVER, (sim_link * link), link_destroy(link))

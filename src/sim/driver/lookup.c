@@ -3,53 +3,50 @@
 
 #include "../report.h"
 
-CU_API int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status);
-CU_API int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status) {
-  CU_BEGIN(cuGetProcAddress, SIM_CALL_ANYTIME);
+/* With somewhere to put the status, a version that is too low is not an error; a name that is unknown is. */
+static int get_proc_address(const char *name, void **out, int version, uint64_t flags, int *status) {
   int found = 1;
   if (!name || !out || version < 0 || flags > 2)
-    CU_END(SIM_INVALID_VALUE);
-  result = sim_driver_lookup(name, (unsigned)version, flags, out, &found);
+    return SIM_INVALID_VALUE;
+  int result = sim_driver_lookup(name, (unsigned)version, flags, out, &found);
   if (status)
     *status = found;
-  /* With somewhere to put the status, a version that is too low is not an error; a name that is unknown is. */
-  CU_END(status && found == 2 ? SIM_SUCCESS : result);
+  return status && found == 2 ? SIM_SUCCESS : result;
 }
-
-CU_API int cuGetProcAddress(const char *name, void **out, int version, uint64_t flags);
-CU_API int cuGetProcAddress(const char *name, void **out, int version, uint64_t flags) {
-  return cuGetProcAddress_v2(name, out, version, flags, NULL);
-}
-CU_TWIN(cuGetProcAddress_v2, _ptsz, (const char *name, void **out, int version, uint64_t flags, int *status),
-        (name, out, version, flags ? flags : 2, status))
+CU(cuGetProcAddress_v2, cuGetProcAddress, SIM_CALL_ANYTIME,
+   (const char *name, void **out, int version, uint64_t flags, int *status),
+   get_proc_address(name, out, version, flags, status))
+CU(cuGetProcAddress_v2_ptsz, cuGetProcAddress, SIM_CALL_ANYTIME,
+   (const char *name, void **out, int version, uint64_t flags, int *status),
+   get_proc_address(name, out, version, flags ? flags : 2, status))
+CU(cuGetProcAddress, cuGetProcAddress, SIM_CALL_ANYTIME, (const char *name, void **out, int version, uint64_t flags),
+   get_proc_address(name, out, version, flags, NULL))
 
 /* The private tables that static runtimes ask for are not there: those runtimes then refuse to work. */
-CU_API int cuGetExportTable(const void **table, const void *id);
-CU_API int cuGetExportTable(const void **table, const void *id) {
-  CU_BEGIN(cuGetExportTable, SIM_CALL_ANYTIME);
-  (void)id;
+static int get_export_table(const void **table) {
   if (table)
     *table = NULL;
-  sim_report(SIM_REPORT_STUB,
-             "cuGetExportTable: a statically linked CUDA runtime (CuPy, cuda.bindings.runtime, PyTorch, Warp) asks for "
-             "undocumented tables of the driver; it cannot run on the simulated device");
-  CU_END(SIM_INVALID_VALUE);
+  sim_report(
+      SIM_REPORT_STUB,
+      "cuGetExportTable: a statically linked CUDA runtime (CuPy, cuda.bindings.runtime, Warp) asks for undocumented "
+      "tables of the driver; it cannot run on the simulated device");
+  return SIM_INVALID_VALUE;
 }
+CU(cuGetExportTable, cuGetExportTable, SIM_CALL_ANYTIME, (const void **table, const void *id),
+   ((void)id, get_export_table(table)))
 
-CU_API int cuGetErrorString(int error, const char **text);
-CU_API int cuGetErrorString(int error, const char **text) {
-  CU_BEGIN(cuGetErrorString, SIM_CALL_ANYTIME);
+static int get_error_string(int error, const char **text) {
   if (!text)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *text = sim_result_driver_name(error) ? sim_result_text(error) : NULL;
-  CU_END(*text ? SIM_SUCCESS : SIM_INVALID_VALUE);
+  return *text ? SIM_SUCCESS : SIM_INVALID_VALUE;
 }
+CU(cuGetErrorString, cuGetErrorString, SIM_CALL_ANYTIME, (int error, const char **text), get_error_string(error, text))
 
-CU_API int cuGetErrorName(int error, const char **name);
-CU_API int cuGetErrorName(int error, const char **name) {
-  CU_BEGIN(cuGetErrorName, SIM_CALL_ANYTIME);
+static int get_error_name(int error, const char **name) {
   if (!name)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *name = sim_result_driver_name(error);
-  CU_END(*name ? SIM_SUCCESS : SIM_INVALID_VALUE);
+  return *name ? SIM_SUCCESS : SIM_INVALID_VALUE;
 }
+CU(cuGetErrorName, cuGetErrorName, SIM_CALL_ANYTIME, (int error, const char **name), get_error_name(error, name))

@@ -6,96 +6,98 @@
 #include "../kernel.h"
 #include "jit.h"
 
-CU_API int cuModuleLoadDataEx(sim_library **module, const void *image, unsigned count, const int *options,
-                              void *const *values);
-CU_API int cuModuleLoadDataEx(sim_library **module, const void *image, unsigned count, const int *options,
-                              void *const *values) {
-  CU_BEGIN_CONTEXT(cuModuleLoadDataEx, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL);
+static int module_load_data_ex(sim_library **module, const void *image, unsigned count, const int *options,
+                               void *const *values) {
+  CU_CONTEXT(context);
   if (!module || !image || (count && (!options || !values)))
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   ptx_log log = {""};
-  result = sim_library_load(module, image, 0, context, &log);
+  int result = sim_library_load(module, image, 0, context, &log);
   sim_jit_answer(options, values, count, &log, result);
-  CU_END(result);
+  return result;
 }
+CU(cuModuleLoadDataEx, cuModuleLoadDataEx, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL,
+   (sim_library * *module, const void *image, unsigned count, const int *options, void *const *values),
+   module_load_data_ex(module, image, count, options, values))
 
-CU_API int cuModuleLoadData(sim_library **module, const void *image);
-CU_API int cuModuleLoadData(sim_library **module, const void *image) {
-  return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
-}
+CU(cuModuleLoadData, cuModuleLoadData, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL,
+   (sim_library * *module, const void *image), module_load_data_ex(module, image, 0, NULL, NULL))
 
-CU_API int cuModuleLoadFatBinary(sim_library **module, const void *image);
-CU_API int cuModuleLoadFatBinary(sim_library **module, const void *image) {
-  return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
-}
+CU(cuModuleLoadFatBinary, cuModuleLoadFatBinary, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL,
+   (sim_library * *module, const void *image), module_load_data_ex(module, image, 0, NULL, NULL))
 
-CU_API int cuModuleLoad(sim_library **module, const char *path);
-CU_API int cuModuleLoad(sim_library **module, const char *path) {
-  CU_BEGIN_CONTEXT(cuModuleLoad, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL);
+static int module_load(sim_library **module, const char *path) {
+  CU_CONTEXT(context);
   if (!module || !path)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   ptx_log log = {""};
   char *image = NULL;
   size_t length = 0;
-  result = sim_jit_read_file(path, &image, &length);
+  int result = sim_jit_read_file(path, &image, &length);
   if (!result)
     result = sim_library_load(module, image, length, context, &log);
   free(image);
-  CU_END(result);
+  return result;
 }
+CU(cuModuleLoad, cuModuleLoad, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL, (sim_library * *module, const char *path),
+   module_load(module, path))
 
-#define MODULE_BEGIN(function, module)                                                                                 \
-  CU_BEGIN_CONTEXT(function, SIM_CALL_DRIVER);                                                                         \
-  if (sim_library_check(module))                                                                                       \
-  CU_END(SIM_INVALID_HANDLE)
+#define LIBRARY(library)                                                                                               \
+  if (sim_library_check(library))                                                                                      \
+  return SIM_INVALID_HANDLE
 
-CU_API int cuModuleUnload(sim_library *module);
-CU_API int cuModuleUnload(sim_library *module) {
-  MODULE_BEGIN(cuModuleUnload, module);
-  (void)context;
-  CU_END(sim_library_unload(module));
+static int module_unload(sim_library *module) {
+  CU_CONTEXT(context);
+  LIBRARY(module);
+  return sim_library_unload(module);
 }
+CU(cuModuleUnload, cuModuleUnload, SIM_CALL_DRIVER, (sim_library * module), module_unload(module))
 
-CU_API int cuModuleGetFunction(sim_kernel **function, sim_library *module, const char *name);
-CU_API int cuModuleGetFunction(sim_kernel **function, sim_library *module, const char *name) {
-  MODULE_BEGIN(cuModuleGetFunction, module);
+static int module_get_functiontion(sim_kernel **function, sim_library *module, const char *name) {
+  CU_CONTEXT(context);
+  LIBRARY(module);
   if (!function || !name)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   sim_kernel *kernel = NULL;
-  result = sim_library_kernel(&kernel, module, name);
-  CU_END(result ? result : sim_kernel_in_context(function, kernel, module->context ? module->context : context));
+  int result = sim_library_kernel(&kernel, module, name);
+  return result ? result : sim_kernel_in_context(function, kernel, module->context ? module->context : context);
 }
+CU(cuModuleGetFunction, cuModuleGetFunction, SIM_CALL_DRIVER,
+   (sim_kernel * *function, sim_library *module, const char *name), module_get_functiontion(function, module, name))
 
-CU_API int cuModuleGetFunctionCount(unsigned *count, sim_library *module);
-CU_API int cuModuleGetFunctionCount(unsigned *count, sim_library *module) {
-  MODULE_BEGIN(cuModuleGetFunctionCount, module);
-  (void)context;
+static int module_get_functiontion_count(unsigned *count, sim_library *module) {
+  CU_CONTEXT(context);
+  LIBRARY(module);
   if (!count)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *count = (unsigned)module->kernel_count;
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuModuleGetFunctionCount, cuModuleGetFunctionCount, SIM_CALL_DRIVER, (unsigned *count, sim_library *module),
+   module_get_functiontion_count(count, module))
 
-CU_API int cuModuleGetGlobal_v2(uint64_t *address, size_t *bytes, sim_library *module, const char *name);
-CU_API int cuModuleGetGlobal_v2(uint64_t *address, size_t *bytes, sim_library *module, const char *name) {
-  MODULE_BEGIN(cuModuleGetGlobal, module);
+static int module_get_global(uint64_t *address, size_t *bytes, sim_library *module, const char *name) {
+  CU_CONTEXT(context);
+  LIBRARY(module);
   if (!name || (!address && !bytes))
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   uint64_t at = 0, size = 0;
-  result = sim_library_variable(&at, &size, module, module->context ? module->context : context, name, false);
+  int result = sim_library_variable(&at, &size, module, module->context ? module->context : context, name, false);
   if (!result && address)
     *address = at;
   if (!result && bytes)
     *bytes = size;
-  CU_END(result);
+  return result;
 }
+CU(cuModuleGetGlobal_v2, cuModuleGetGlobal, SIM_CALL_DRIVER,
+   (uint64_t *address, size_t *bytes, sim_library *module, const char *name),
+   module_get_global(address, bytes, module, name))
 
 /* Lazy loading is not modelled: everything is there at once. */
-CU_API int cuModuleGetLoadingMode(int *mode);
-CU_API int cuModuleGetLoadingMode(int *mode) {
-  CU_BEGIN(cuModuleGetLoadingMode, SIM_CALL_DRIVER);
+static int module_get_loading_mode(int *mode) {
   if (!mode)
-    CU_END(SIM_INVALID_VALUE);
+    return SIM_INVALID_VALUE;
   *mode = 1; /* eager */
-  CU_END(SIM_SUCCESS);
+  return SIM_SUCCESS;
 }
+CU(cuModuleGetLoadingMode, cuModuleGetLoadingMode, SIM_CALL_DRIVER, (int *mode), module_get_loading_mode(mode))
