@@ -17,7 +17,7 @@ void sim_pointer_get(uint64_t address, sim_pointer *out);
    (a zeroed value where `zero_unknown`, as the plural function does) or an unknown attribute. */
 int sim_pointer_attribute(uint64_t address, int attribute, void *data, bool zero_unknown);
 
-/* cuMemGetAddressRange: 1 (500 in the driver's documentation: NOT_FOUND) without an allocation. */
+/* cuMemGetAddressRange: 500 (NOT_FOUND) without an allocation. Both outputs may be NULL. */
 int sim_pointer_range(uint64_t address, uint64_t *base, uint64_t *size);
 
 #endif
