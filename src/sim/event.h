@@ -15,7 +15,8 @@ struct sim_event {
   void *nodes;                 /* the capture's nodes that a wait for it depends on (capture.c) */
   unsigned references;         /* the handle and operations; freed with the last */
   bool destroyed;
-  struct sim_event *next; /* all that live */
+  struct sim_clock *clock;           /* owned: of the newest record; NULL: not checked */
+  struct sim_event *next, *previous; /* all that live or that operations name */
 };
 
 int sim_event_create(sim_event **out, sim_context *context, unsigned flags);
@@ -25,6 +26,16 @@ int sim_event_record(sim_event *event, sim_stream *stream, unsigned flags); /* 4
 int sim_event_query(sim_event *event);                                      /* 600: not yet */
 int sim_event_synchronize(sim_event *event);
 int sim_event_elapsed(float *milliseconds, sim_event *start, sim_event *end); /* 400 without timing or record; 600 */
+
+/* For work that names the event: it lives until it is released. */
+void sim_event_retain(sim_event *event);
+void sim_event_release(sim_event *event);
+
+/* Called by schedule.c: the record is submitted: it is what later waits are for. */
+void sim_event_enqueued(sim_event *event, sim_operation *record);
+/* Called by schedule.c: the record has run, or was given up (time 0). */
+void sim_event_recorded(sim_event *event, const sim_operation *record, uint64_t time);
+
 void sim_event_end_context(sim_context *context);
 uint64_t sim_event_live(void);
 

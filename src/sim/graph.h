@@ -49,6 +49,13 @@ int sim_capture_forbid(void);
 int sim_capture_add(sim_stream *stream, sim_work *work);
 int sim_capture_record(sim_stream *stream, sim_event *event);
 int sim_capture_wait(sim_stream *stream, sim_event *event);
+/* What cannot be done while it captures: 900, or 901 where the capture is invalid already; it becomes so. */
+int sim_capture_refuse(sim_stream *stream);
+int sim_capture_refuse_event(sim_event *event);             /* 907 */
+int sim_capture_forbid_legacy(const sim_context *context);  /* 906 where a blocking stream of the context captures */
+int sim_capture_forbid_context(const sim_context *context); /* 900 where a stream of the context captures */
+void sim_capture_leave(sim_stream *stream);                 /* the stream goes away */
+void sim_capture_forget(sim_event *event);                  /* the event is recorded anew or goes away */
 
 /* ---- graphs ---- */
 int sim_graph_create(sim_graph **out);
@@ -66,6 +73,8 @@ int sim_graph_dot(const sim_graph *graph, const char *path, unsigned flags); /* 
 int sim_exec_check(const sim_graph_exec *exec);
 int sim_exec_create(sim_graph_exec **out, sim_graph *graph, uint64_t flags); /* 1 for a cycle */
 void sim_exec_destroy(sim_graph_exec *exec);
+/* Called by schedule.c: the last operation of a launch is done. */
+void sim_exec_release(sim_graph_exec *exec);
 int sim_exec_launch(sim_graph_exec *exec, sim_stream *stream);
 typedef struct {
   int result;
@@ -84,6 +93,8 @@ int sim_user_object_retain(sim_user_object *object, unsigned count);
 int sim_user_object_release(sim_user_object *object, unsigned count); /* destroy runs without the lock */
 int sim_graph_retain_object(sim_graph *graph, sim_user_object *object, unsigned count, bool move);
 int sim_graph_release_object(sim_graph *graph, sim_user_object *object, unsigned count);
+/* Runs the destructors of those whose last reference went, without the lock: called where nothing is half done. */
+void sim_user_object_reap(void);
 
 uint64_t sim_graph_live(void);
 uint64_t sim_exec_live(void);

@@ -56,6 +56,9 @@ void sim_work_drop(sim_work *work);
 /* Does it: 0 or the sticky result that loses `context`. The lock is held; a host function runs without it. */
 int sim_work_run(sim_work *work, sim_context *context);
 
+/* False for a wait for a value that memory does not hold yet. */
+bool sim_work_may_run(const sim_work *work);
+
 /* "cudaMemcpyAsync of 400 bytes", "kernel saxpy", for traces, dot and reports. */
 void sim_work_describe(const sim_work *work, char *text, size_t room);
 

@@ -20,7 +20,13 @@ struct sim_stream {
   unsigned flags;
   int priority;
   bool legacy, per_thread;
-  sim_operation *last;         /* the newest one, or NULL */
+  sim_operation *first, *last; /* the oldest and the newest one that wait, or NULL */
+  uint64_t newest;             /* the id of the operation submitted last; 0: none */
+  size_t waiting;              /* operations that keep a destroyed stream in memory */
+  bool destroyed;
+  const void *owner;           /* the thread of a per-thread one */
+  unsigned lane;               /* its place in vector clocks */
+  struct sim_clock *clock;     /* owned: of what was submitted last; NULL: not checked */
   struct sim_capture *capture; /* not NULL: capturing */
   sim_stream *next;            /* of the context */
 };
@@ -63,6 +69,17 @@ void sim_stream_describe(const sim_stream *stream, char *text, size_t room);
 uint64_t sim_stream_waiting(void);
 uint64_t sim_stream_ran(void);
 uint64_t sim_stream_live(void);
+
+/* Enqueues `work` behind what the stream does, and behind `others` too: launches of graphs. As sim_stream_submit, but never
+   captured; *out: the operation, borrowed until it is done; NULL where it is already. */
+int sim_stream_enqueue(sim_operation **out, sim_stream *stream, sim_work *work, sim_operation *const *others,
+                       size_t count);
+
+/* 400 for what is no living stream (0, 1 and 2 are none here). */
+int sim_stream_check(const sim_stream *stream);
+
+/* Called by schedule.c when an operation of the stream is done and no longer listed. */
+void sim_stream_operation_done(sim_stream *stream, sim_operation *operation);
 
 /* ---- callbacks of cudaStreamAddCallback are host operations made by the fronts ---- */
 
