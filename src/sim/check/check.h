@@ -7,7 +7,7 @@
 /* Beside an allocation; parts are made when a checker first needs them. */
 struct sim_shadow {
   uint8_t *written;                 /* one byte for each 4-byte word: bit b: byte b was written */
-  struct sim_race_word *race;       /* one for each word: the launch that touched it last, who */
+  struct sim_race_row *race;        /* check/launch.h: one for each 128 bytes */
   struct sim_stream_shadow *stream; /* check/stream.c: who wrote and read which sectors last */
 };
 struct sim_shadow *sim_shadow_get(sim_allocation *allocation); /* NULL without memory: then nothing is checked */

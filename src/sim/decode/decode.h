@@ -58,11 +58,11 @@ uint32_t sim_decode_slot_carry(sim_decoder *decoder); /* the function's carry fl
 
 /* ---- ops ---- */
 
-/* Appends an op: zeroed, with the instruction's guard, source and line. Valid until the next one. */
+/* Appends an op: zeroed but for the instruction's guard, source and line. Valid until the next one. Asking for operands emits nothing. */
 sim_op *sim_decode_emit(sim_decoder *decoder, uint16_t handler);
 /* Memory of the program. */
-void *sim_decode_memory(sim_decoder *decoder, size_t bytes);
-/* The op index of a label: known when the function is complete; `op->target` is patched then. */
+void *sim_decode_allocate(sim_decoder *decoder, size_t bytes);
+/* Where a label is, is known when the function is complete: op->immediate is patched then with the distance in ops. */
 void sim_decode_target(sim_decoder *decoder, sim_op *op, uint32_t label);
 
 const ptx_function *sim_decode_ptx_function(const sim_decoder *decoder);
