@@ -97,7 +97,7 @@ cases[#cases + 1] = {
 }
 
 cases[#cases + 1] = {
-  kernel = "barrier_in_function", grid = 2, block = 128,
+  kernel = "barrier_in_function", grid = 1, block = 128,
   args = function() return { k.output("int32_t", 128, function(i) return (127 - i) ^ 2 end) } end,
 }
 
