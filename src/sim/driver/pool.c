@@ -165,9 +165,9 @@ CU_STREAM(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, SIM_CALL_DRIVER,
           (uint64_t *out, size_t size, sim_pool *pool, sim_stream *stream),
           pool_allocate_from(out, size, pool, stream, call))
 
-static int pool_free(uint64_t address, sim_stream *handle) {
+static int pool_free(uint64_t address, sim_stream *handle, const char *call) {
   CU_RESOLVE(stream, handle);
-  return address ? sim_pool_free(address, stream) : SIM_INVALID_VALUE;
+  return address ? sim_pool_free(address, stream, call) : SIM_INVALID_VALUE;
 }
 CU_STREAM(cuMemFreeAsync, cuMemFreeAsync, SIM_CALL_DRIVER, (uint64_t address, sim_stream *stream),
-          pool_free(address, stream))
+          pool_free(address, stream, call))
