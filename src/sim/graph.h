@@ -14,12 +14,16 @@ struct sim_node {
   sim_node **dependencies;
   size_t dependency_count;
   uint64_t id;
-  sim_node *next; /* in the order of making */
+  uint64_t origin;           /* the id of the node that it was cloned from, at first hand; 0: none */
+  sim_node *next, *previous; /* in the order of making */
+  uint64_t mark;             /* of the walk that met it last (graph.c) */
+  size_t index, cursor;      /* scratch of that walk */
 };
 
 struct sim_graph {
-  sim_node *nodes;
+  sim_node *nodes, *last;
   size_t node_count;
+  unsigned height; /* graphs inside graphs below it */
   uint64_t id;
   sim_graph *parent;                      /* a child graph's */
   struct sim_graph_reference *references; /* user objects retained: user_object.c */
@@ -55,15 +59,26 @@ int sim_capture_refuse_event(sim_event *event);             /* 907 */
 int sim_capture_forbid_legacy(const sim_context *context);  /* 906 where a blocking stream of the context captures */
 int sim_capture_forbid_context(const sim_context *context); /* 900 where a stream of the context captures */
 void sim_capture_leave(sim_stream *stream);                 /* the stream goes away */
+void sim_capture_lose_graph(const sim_graph *graph);            /* a node of it or all of it goes away */
 void sim_capture_forget(sim_event *event);                  /* the event is recorded anew or goes away */
 
 /* ---- graphs ---- */
 int sim_graph_create(sim_graph **out);
-int sim_graph_check(const sim_graph *graph);
+int sim_graph_check(const sim_graph *graph); /* 1 for what is none; so too for nodes, execs, user objects */
 int sim_graph_clone(sim_graph **out, const sim_graph *graph);
+/* The node of `clone` that was cloned from `node`; 1: there is none. */
+int sim_graph_find_in_clone(sim_node **out, const sim_node *node, const sim_graph *clone);
+/* Nothing happens to the graph of a child node: it goes with its node. */
 void sim_graph_destroy(sim_graph *graph);
+/* Takes what `work` owns in every case, a child graph too. 0; 1 for a dependency that is no node of the graph or is there twice; 801 for graphs
+   nested deeper than 128; 2. */
 int sim_graph_add(sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count, sim_work *work);
 int sim_node_check(const sim_node *node);
+/* The nodes so that each comes behind its dependencies, else in the order of making; node->index is its place. *out: new (free). 0; 1
+   for a cycle; 2. */
+int sim_graph_order(sim_node ***out, const sim_graph *graph);
+/* A mark that no node carries yet. */
+uint64_t sim_graph_next_mark(void);
 int sim_graph_add_dependencies(sim_graph *graph, sim_node *const *from, sim_node *const *to, size_t count, bool remove);
 int sim_graph_destroy_node(sim_node *node);
 /* CUgraphNodeType of a node: kernel 0, memcpy 1, memset 2, host 3, graph 4, empty 5, wait event 6, event record 7, alloc 10, free 11. */
@@ -73,6 +88,7 @@ int sim_graph_dot(const sim_graph *graph, const char *path, unsigned flags); /* 
 int sim_exec_check(const sim_graph_exec *exec);
 int sim_exec_create(sim_graph_exec **out, sim_graph *graph, uint64_t flags); /* 1 for a cycle */
 void sim_exec_destroy(sim_graph_exec *exec);
+uint64_t sim_exec_flags(const sim_graph_exec *exec); /* as they were given */
 /* Called by schedule.c: the last operation of a launch is done. */
 void sim_exec_release(sim_graph_exec *exec);
 int sim_exec_launch(sim_graph_exec *exec, sim_stream *stream);
@@ -93,6 +109,9 @@ int sim_user_object_retain(sim_user_object *object, unsigned count);
 int sim_user_object_release(sim_user_object *object, unsigned count); /* destroy runs without the lock */
 int sim_graph_retain_object(sim_graph *graph, sim_user_object *object, unsigned count, bool move);
 int sim_graph_release_object(sim_graph *graph, sim_user_object *object, unsigned count);
+/* Used by graphs: retains all of `from` once more for *to; lets all of *list go. */
+int sim_references_copy(struct sim_graph_reference **to, const struct sim_graph_reference *from);
+void sim_references_drop(struct sim_graph_reference **list);
 /* Runs the destructors of those whose last reference went, without the lock: called where nothing is half done. */
 void sim_user_object_reap(void);
 

@@ -1,32 +1,10 @@
 /* Copies and sets as a call of an API makes them. */
 #include "transfer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "result.h"
-
-/* Whether the byte can be read: asked of the kernel, since a wrong pointer must not end the process. */
-static bool byte_readable(uint64_t address) {
-  char byte;
-  struct iovec to = {&byte, 1}, from = {(void *)(uintptr_t)address, 1};
-  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || (errno != EFAULT && errno != ENOMEM);
-}
-
-/* Memory that is unknown here is the program's own. Its first and its last byte tell a wrong pointer from a right one. */
-static bool host_memory_present(uint64_t address, uint64_t pitch, uint64_t slice, const sim_copy *copy) {
-  if (sim_memory_find(address))
-    return true;
-  uint64_t last;
-  if (__builtin_mul_overflow(slice, copy->depth - 1, &last) ||
-      __builtin_add_overflow(last, pitch * (copy->height - 1), &last) ||
-      __builtin_add_overflow(last, copy->width - 1, &last) || __builtin_add_overflow(last, address, &last))
-    return false;
-  return byte_readable(address) && byte_readable(last);
-}
 
 /* Takes the bytes of pageable memory into `work`, row behind row. */
 static int copy_stage(sim_work *work) {
@@ -62,9 +40,6 @@ int sim_transfer_copy(const sim_copy *copy, sim_stream *stream, bool host_waits,
   int result = sim_copy_check(copy);
   if (result)
     return result;
-  if (!host_memory_present(copy->source, copy->source_pitch, copy->source_slice, copy) ||
-      !host_memory_present(copy->destination, copy->destination_pitch, copy->destination_slice, copy))
-    return SIM_INVALID_VALUE;
   /* A node of a graph reads its source when the graph runs, and a capture runs nothing. */
   bool captured = stream->capture != NULL;
   sim_copy_order order = captured ? SIM_COPY_ASYNC : sim_copy_ordering(copy);

@@ -19,7 +19,7 @@ typedef struct {
   size_t x, y, z;
 } sim_position; /* cudaPos */
 
-typedef struct {
+typedef struct sim_pitched {
   void *pointer;
   size_t pitch, width, height; /* of the whole memory, in bytes and rows */
 } sim_pitched;                 /* cudaPitchedPtr */
@@ -54,7 +54,7 @@ typedef struct {
 } sim_pointer_attributes;
 enum { SIM_POINTER_ATTRIBUTES_12 = offsetof(sim_pointer_attributes, reserved) };
 
-typedef struct {
+typedef struct sim_function_attributes {
   size_t shared, constant, local;
   int max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, carveout, cluster_required;
   int cluster[3], cluster_policy, non_portable_cluster, reserved[16];
@@ -121,6 +121,13 @@ typedef struct {
 } sim_host_node; /* cudaHostNodeParams */
 
 typedef struct {
+  sim_pool_settings pool;
+  const sim_access *access;
+  size_t access_count, bytes;
+  void *pointer;       /* told by the call */
+} sim_allocation_node; /* cudaMemAllocNodeParams */
+
+typedef struct {
   int flags, reserved[3];
   sim_copy_3d copy;
 } sim_copy_node; /* cudaMemcpyNodeParams */
@@ -141,7 +148,7 @@ typedef struct {
 
 typedef struct {
   uint8_t from_port, to_port, type, reserved[5];
-} sim_edge; /* cudaGraphEdgeData */
+} sim_edge_data; /* cudaGraphEdgeData */
 
 typedef struct {
   uint64_t flags;
@@ -174,11 +181,12 @@ _Static_assert(sizeof(sim_launch_settings) == 56 && offsetof(sim_launch_settings
 _Static_assert(sizeof(sim_access) == 12, "cudaMemAccessDesc");
 _Static_assert(sizeof(sim_pool_settings) == 88 && offsetof(sim_pool_settings, maximum) == 24, "cudaMemPoolProps");
 _Static_assert(sizeof(sim_kernel_node) == 56 && offsetof(sim_kernel_node, arguments) == 40, "cudaKernelNodeParams");
+_Static_assert(sizeof(sim_allocation_node) == 120, "cudaMemAllocNodeParams");
 _Static_assert(sizeof(sim_set_node) == 40, "cudaMemsetParams");
 _Static_assert(sizeof(sim_host_node) == 16, "cudaHostNodeParams");
 _Static_assert(sizeof(sim_node_settings) == 256 && offsetof(sim_node_settings, reserved2) == 248,
                "cudaGraphNodeParams");
-_Static_assert(sizeof(sim_edge) == 8, "cudaGraphEdgeData");
+_Static_assert(sizeof(sim_edge_data) == 8, "cudaGraphEdgeData");
 _Static_assert(sizeof(sim_instantiate_settings) == 32, "cudaGraphInstantiateParams");
 _Static_assert(sizeof(sim_update_result) == 24, "cudaGraphExecUpdateResultInfo");
 
