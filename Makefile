@@ -73,7 +73,8 @@ $(B)/obj/%.o: src/%.c $(B)/flags
 # ---- the simulated device ----
 $(B)/xchg/sim.so: $(sim_objects) $(B)/sim_objects
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LIBFLAG) $(LDFLAGS) -Wl,-soname,libxchg_sim.so -Wl,-z,nodelete -o $@ $(filter %.o,$^) -lpthread -lm
+	$(Q)$(CC) $(CFLAGS) $(LIBFLAG) $(LDFLAGS) -Wl,-soname,libxchg_sim.so -Wl,-z,nodelete -Wl,-Bsymbolic \
+	  -o $@ $(filter %.o,$^) -lpthread -lm
 
 $(B)/sim/%.o: src/sim/%.c $(B)/sim_flags
 	@mkdir -p $(@D)

@@ -32,6 +32,7 @@ build = {
   install = {
     lua = {
       ["xchg.check"] = "lua/xchg/check.lua",
+      ["xchg.command"] = "lua/xchg/command.lua",
       ["xchg.create"] = "lua/xchg/create.lua",
       ["xchg.dtype"] = "lua/xchg/dtype.lua",
       ["xchg.element"] = "lua/xchg/element.lua",
@@ -43,12 +44,19 @@ build = {
       ["xchg.init"] = "lua/xchg/init.lua",
       ["xchg.lib"] = "lua/xchg/lib.lua",
       ["xchg.python"] = "lua/xchg/python.lua",
+      ["xchg.simulator"] = "lua/xchg/simulator.lua",
       ["xchg.slots"] = "lua/xchg/slots.lua",
       ["xchg.tensor"] = "lua/xchg/tensor.lua",
       ["xchg.view"] = "lua/xchg/view.lua",
     },
     lib = {
       ["xchg.core"] = "build/xchg/core.so",
+      ["xchg.sim"] = "build/xchg/sim.so",
+      ["xchg.sim_cuda"] = "build/xchg/sim_cuda.so",
+      ["xchg.sim_cudart12"] = "build/xchg/sim_cudart12.so",
+      ["xchg.sim_cudart13"] = "build/xchg/sim_cudart13.so",
+      ["xchg.sim_nvjitlink12"] = "build/xchg/sim_nvjitlink12.so",
+      ["xchg.sim_nvjitlink13"] = "build/xchg/sim_nvjitlink13.so",
     },
     bin = { "bin/xchg" },
   },

@@ -5,15 +5,6 @@ local ffi = require "ffi"
 
 local M = {}
 
-local USAGE = [[
-usage: xchg info [--json] [--deep] [--verbose]
-
-  info        what is found: LuaJIT, the core, Python, its libraries (text to paste into a report)
-    --json    the same for programs
-    --deep    also import what takes seconds: torch, jax
-    --verbose paths in full; without it ~ stands for your home folder
-]]
-
 local ENVIRONMENT = {
   "XCHG_PYTHON", "XCHG_LIBPYTHON", "XCHG_PROBE_TIMEOUT", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH",
 }
@@ -283,25 +274,15 @@ end
 
 -- ---- the command
 
---- Runs a command line; gives the exit status.
----@param arguments string[]
----@return integer
+--- Runs `xchg info ...`; gives the exit status, or nothing where the options are not understood.
+---@param arguments string[] what follows `info`
+---@return integer?
 function M.main(arguments)
-  local command = arguments[1]
-  if command == "help" or command == "--help" or command == "-h" then
-    io.stdout:write(USAGE)
-    return 0
-  end
   local options = {}
-  for i = 2, #arguments do
-    local name = arguments[i]:match("^%-%-(%l+)$")
-    if name ~= "json" and name ~= "deep" and name ~= "verbose" then command = false end
-    options[name or ""] = true
-  end
-  if command ~= "info" then
-    local problem = #arguments == 0 and "no command" or "not understood: " .. table.concat(arguments, " ")
-    io.stderr:write("xchg: ", problem, "\n", USAGE)
-    return 2
+  for _, argument in ipairs(arguments) do
+    local name = argument:match("^%-%-(%l+)$")
+    if name ~= "json" and name ~= "deep" and name ~= "verbose" then return nil end
+    options[name] = true
   end
   io.stdout:write(M.render(M.collect(options), options))
   io.stdout:flush()

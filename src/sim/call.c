@@ -10,6 +10,7 @@
 #include "graph.h"
 #include "report.h"
 #include "result.h"
+#include "rival.h"
 #include "trace.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -77,6 +78,15 @@ static int call_start(void) {
   }
   if (config->trace && sim_trace_open(config->trace)) {
     sim_report(SIM_REPORT_CONFIG, "XCHG_SIM_TRACE=%.200s: the file cannot be written", config->trace);
+    return SIM_NOT_INITIALIZED;
+  }
+  char rival[512];
+  if (sim_rival_find(rival, sizeof rival)) {
+    sim_report(
+        SIM_REPORT_CONFIG,
+        "%s is loaded in this process: two CUDA drivers cannot share memory; start the program without it, or without "
+        "the simulator",
+        rival);
     return SIM_NOT_INITIALIZED;
   }
   int result = sim_device_start();
