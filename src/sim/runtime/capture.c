@@ -132,34 +132,32 @@ static int capture_exchange_mode(int *mode) {
   return SIM_SUCCESS;
 }
 
-SIM_RUNTIME_STREAM(cudaStreamBeginCapture, SIM_CALL_PLAIN, (struct sim_stream * stream, int mode),
-                   capture_begin(stream, mode));
+SIM_RUNTIME_STREAM(cudaStreamBeginCapture, SIM_CALL_PLAIN, (sim_stream *stream, int mode), capture_begin(stream, mode));
 SIM_RUNTIME_STREAM(cudaStreamBeginCaptureToGraph, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, sim_graph *graph, sim_node *const *dependencies,
-                    const sim_edge_data *edges, size_t count, int mode),
+                   (sim_stream *stream, sim_graph *graph, sim_node *const *dependencies, const sim_edge_data *edges,
+                    size_t count, int mode),
                    ((void)edges, capture_begin_to_graph(stream, graph, dependencies, count, mode)));
-SIM_RUNTIME_STREAM(cudaStreamEndCapture, SIM_CALL_PLAIN, (struct sim_stream * stream, sim_graph **out),
+SIM_RUNTIME_STREAM(cudaStreamEndCapture, SIM_CALL_PLAIN, (sim_stream *stream, sim_graph **out),
                    capture_end(stream, out));
-SIM_RUNTIME_STREAM(cudaStreamIsCapturing, SIM_CALL_PLAIN, (struct sim_stream * stream, int *status),
+SIM_RUNTIME_STREAM(cudaStreamIsCapturing, SIM_CALL_PLAIN, (sim_stream *stream, int *status),
                    capture_status(stream, status));
 SIM_RUNTIME_STREAM(cudaStreamGetCaptureInfo, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, int *status, unsigned long long *id, sim_graph **graph,
+                   (sim_stream *stream, int *status, unsigned long long *id, sim_graph **graph,
                     sim_node *const **dependencies, const sim_edge_data **edges, size_t *count),
                    capture_info_any(stream, (capture_answer){status, id, graph, dependencies, edges, count}));
 SIM_RUNTIME_STREAM(cudaStreamGetCaptureInfo_v2, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, int *status, unsigned long long *id, sim_graph **graph,
+                   (sim_stream *stream, int *status, unsigned long long *id, sim_graph **graph,
                     sim_node *const **dependencies, size_t *count),
                    capture_info(stream, &(capture_answer){status, id, graph, dependencies, NULL, count}));
 SIM_RUNTIME_STREAM(cudaStreamGetCaptureInfo_v3, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, int *status, unsigned long long *id, sim_graph **graph,
+                   (sim_stream *stream, int *status, unsigned long long *id, sim_graph **graph,
                     sim_node *const **dependencies, const sim_edge_data **edges, size_t *count),
                    capture_info(stream, &(capture_answer){status, id, graph, dependencies, edges, count}));
 SIM_RUNTIME_STREAM(cudaStreamUpdateCaptureDependencies, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, sim_node *const *dependencies, uint64_t third, uint64_t fourth,
-                    uint64_t fifth),
+                   (sim_stream *stream, sim_node *const *dependencies, uint64_t third, uint64_t fourth, uint64_t fifth),
                    capture_update_any(stream, dependencies, third, fourth, fifth));
 SIM_RUNTIME_STREAM(cudaStreamUpdateCaptureDependencies_v2, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, sim_node *const *dependencies, const sim_edge_data *edges, size_t count,
+                   (sim_stream *stream, sim_node *const *dependencies, const sim_edge_data *edges, size_t count,
                     unsigned flags),
                    ((void)edges, capture_update(stream, dependencies, count, flags)));
 SIM_RUNTIME(cudaThreadExchangeStreamCaptureMode, SIM_CALL_PLAIN, (int *mode), capture_exchange_mode(mode));

@@ -60,16 +60,15 @@ static int event_elapsed(float *milliseconds, sim_event *start, sim_event *end) 
   return milliseconds ? sim_event_elapsed(milliseconds, start, end) : SIM_INVALID_VALUE;
 }
 
-SIM_RUNTIME(cudaEventCreate, SIM_CALL_PLAIN, (struct sim_event * *out), event_create(out, 0));
-SIM_RUNTIME(cudaEventCreateWithFlags, SIM_CALL_PLAIN, (struct sim_event * *out, unsigned flags),
-            event_create(out, flags));
-SIM_RUNTIME(cudaEventDestroy, SIM_CALL_PLAIN, (struct sim_event * event), event_destroy(event));
-SIM_RUNTIME_STREAM(cudaEventRecord, SIM_CALL_PLAIN, (struct sim_event * event, sim_stream *stream),
+SIM_RUNTIME(cudaEventCreate, SIM_CALL_PLAIN, (sim_event **out), event_create(out, 0));
+SIM_RUNTIME(cudaEventCreateWithFlags, SIM_CALL_PLAIN, (sim_event **out, unsigned flags), event_create(out, flags));
+SIM_RUNTIME(cudaEventDestroy, SIM_CALL_PLAIN, (sim_event *event), event_destroy(event));
+SIM_RUNTIME_STREAM(cudaEventRecord, SIM_CALL_PLAIN, (sim_event *event, sim_stream *stream),
                    event_record(event, stream, 0));
-SIM_RUNTIME_STREAM(cudaEventRecordWithFlags, SIM_CALL_PLAIN,
-                   (struct sim_event * event, sim_stream *stream, unsigned flags), event_record(event, stream, flags));
-SIM_RUNTIME(cudaEventQuery, SIM_CALL_CAPTURE_ILLEGAL, (struct sim_event * event), event_query(event));
-SIM_RUNTIME(cudaEventSynchronize, SIM_CALL_CAPTURE_ILLEGAL, (struct sim_event * event), event_synchronize(event));
+SIM_RUNTIME_STREAM(cudaEventRecordWithFlags, SIM_CALL_PLAIN, (sim_event *event, sim_stream *stream, unsigned flags),
+                   event_record(event, stream, flags));
+SIM_RUNTIME(cudaEventQuery, SIM_CALL_CAPTURE_ILLEGAL, (sim_event *event), event_query(event));
+SIM_RUNTIME(cudaEventSynchronize, SIM_CALL_CAPTURE_ILLEGAL, (sim_event *event), event_synchronize(event));
 SIM_RUNTIME(cudaEventElapsedTime, SIM_CALL_PLAIN, (float *milliseconds, sim_event *start, sim_event *end),
             event_elapsed(milliseconds, start, end));
 SIM_RUNTIME(cudaEventElapsedTime_v2, SIM_CALL_PLAIN, (float *milliseconds, sim_event *start, sim_event *end),

@@ -215,58 +215,57 @@ static int graph_object(sim_graph *graph, sim_user_object *object, unsigned coun
                 : sim_graph_release_object(graph, object, count);
 }
 
-SIM_RUNTIME(cudaGraphCreate, SIM_CALL_PLAIN, (struct sim_graph * *out, unsigned flags), graph_create(out, flags));
-SIM_RUNTIME(cudaGraphClone, SIM_CALL_PLAIN, (struct sim_graph * *out, sim_graph *graph), graph_clone(out, graph));
-SIM_RUNTIME(cudaGraphDestroy, SIM_CALL_PLAIN, (struct sim_graph * graph), graph_destroy(graph));
-SIM_RUNTIME(cudaGraphDebugDotPrint, SIM_CALL_PLAIN, (struct sim_graph * graph, const char *path, unsigned flags),
+SIM_RUNTIME(cudaGraphCreate, SIM_CALL_PLAIN, (sim_graph **out, unsigned flags), graph_create(out, flags));
+SIM_RUNTIME(cudaGraphClone, SIM_CALL_PLAIN, (sim_graph **out, sim_graph *graph), graph_clone(out, graph));
+SIM_RUNTIME(cudaGraphDestroy, SIM_CALL_PLAIN, (sim_graph *graph), graph_destroy(graph));
+SIM_RUNTIME(cudaGraphDebugDotPrint, SIM_CALL_PLAIN, (sim_graph *graph, const char *path, unsigned flags),
             graph_dot(graph, path, flags));
-SIM_RUNTIME(cudaGraphNodeFindInClone, SIM_CALL_PLAIN, (struct sim_node * *out, sim_node *original, sim_graph *clone),
+SIM_RUNTIME(cudaGraphNodeFindInClone, SIM_CALL_PLAIN, (sim_node **out, sim_node *original, sim_graph *clone),
             graph_find_in_clone(out, original, clone));
-SIM_RUNTIME(cudaGraphGetNodes, SIM_CALL_PLAIN, (struct sim_graph * graph, sim_node **nodes, size_t *count),
+SIM_RUNTIME(cudaGraphGetNodes, SIM_CALL_PLAIN, (sim_graph *graph, sim_node **nodes, size_t *count),
             graph_nodes(graph, nodes, count, false));
-SIM_RUNTIME(cudaGraphGetRootNodes, SIM_CALL_PLAIN, (struct sim_graph * graph, sim_node **nodes, size_t *count),
+SIM_RUNTIME(cudaGraphGetRootNodes, SIM_CALL_PLAIN, (sim_graph *graph, sim_node **nodes, size_t *count),
             graph_nodes(graph, nodes, count, true));
 SIM_RUNTIME(cudaGraphGetEdges, SIM_CALL_PLAIN,
-            (struct sim_graph * graph, sim_node **from, sim_node **to, uint64_t fourth, uint64_t fifth),
+            (sim_graph *graph, sim_node **from, sim_node **to, uint64_t fourth, uint64_t fifth),
             graph_edges(graph, from, to, edges_by_version(fourth), COUNT_OUT(fourth, fifth)));
 SIM_RUNTIME(cudaGraphGetEdges_v2, SIM_CALL_PLAIN,
-            (struct sim_graph * graph, sim_node **from, sim_node **to, sim_edge_data *data, size_t *count),
+            (sim_graph *graph, sim_node **from, sim_node **to, sim_edge_data *data, size_t *count),
             graph_edges(graph, from, to, data, count));
 SIM_RUNTIME(cudaGraphNodeGetDependencies, SIM_CALL_PLAIN,
-            (struct sim_node * node, sim_node **nodes, uint64_t third, uint64_t fourth),
+            (sim_node *node, sim_node **nodes, uint64_t third, uint64_t fourth),
             node_dependencies(node, nodes, edges_by_version(third), COUNT_OUT(third, fourth)));
 SIM_RUNTIME(cudaGraphNodeGetDependencies_v2, SIM_CALL_PLAIN,
-            (struct sim_node * node, sim_node **nodes, sim_edge_data *data, size_t *count),
+            (sim_node *node, sim_node **nodes, sim_edge_data *data, size_t *count),
             node_dependencies(node, nodes, data, count));
 SIM_RUNTIME(cudaGraphNodeGetDependentNodes, SIM_CALL_PLAIN,
-            (struct sim_node * node, sim_node **nodes, uint64_t third, uint64_t fourth),
+            (sim_node *node, sim_node **nodes, uint64_t third, uint64_t fourth),
             node_dependents(node, nodes, edges_by_version(third), COUNT_OUT(third, fourth)));
 SIM_RUNTIME(cudaGraphNodeGetDependentNodes_v2, SIM_CALL_PLAIN,
-            (struct sim_node * node, sim_node **nodes, sim_edge_data *data, size_t *count),
+            (sim_node *node, sim_node **nodes, sim_edge_data *data, size_t *count),
             node_dependents(node, nodes, data, count));
 SIM_RUNTIME(cudaGraphAddDependencies, SIM_CALL_PLAIN,
-            (struct sim_graph * graph, sim_node **from, sim_node **to, uint64_t fourth, uint64_t fifth),
+            (sim_graph *graph, sim_node **from, sim_node **to, uint64_t fourth, uint64_t fifth),
             graph_connect(graph, from, to, by_version(fourth, fifth), false));
 SIM_RUNTIME(cudaGraphAddDependencies_v2, SIM_CALL_PLAIN,
-            (struct sim_graph * graph, sim_node **from, sim_node **to, const sim_edge_data *data, size_t count),
+            (sim_graph *graph, sim_node **from, sim_node **to, const sim_edge_data *data, size_t count),
             ((void)data, graph_connect(graph, from, to, count, false)));
 SIM_RUNTIME(cudaGraphRemoveDependencies, SIM_CALL_PLAIN,
-            (struct sim_graph * graph, sim_node **from, sim_node **to, uint64_t fourth, uint64_t fifth),
+            (sim_graph *graph, sim_node **from, sim_node **to, uint64_t fourth, uint64_t fifth),
             graph_connect(graph, from, to, by_version(fourth, fifth), true));
 SIM_RUNTIME(cudaGraphRemoveDependencies_v2, SIM_CALL_PLAIN,
-            (struct sim_graph * graph, sim_node **from, sim_node **to, const sim_edge_data *data, size_t count),
+            (sim_graph *graph, sim_node **from, sim_node **to, const sim_edge_data *data, size_t count),
             ((void)data, graph_connect(graph, from, to, count, true)));
-SIM_RUNTIME(cudaGraphDestroyNode, SIM_CALL_PLAIN, (struct sim_node * node), node_destroy(node));
+SIM_RUNTIME(cudaGraphDestroyNode, SIM_CALL_PLAIN, (sim_node *node), node_destroy(node));
 SIM_RUNTIME(cudaUserObjectCreate, SIM_CALL_PLAIN,
-            (struct sim_user_object * *out, void *data, void (*destroy)(void *), unsigned count, unsigned flags),
+            (sim_user_object **out, void *data, void (*destroy)(void *), unsigned count, unsigned flags),
             object_create(out, data, destroy, count, flags));
-SIM_RUNTIME(cudaUserObjectRetain, SIM_CALL_PLAIN, (struct sim_user_object * object, unsigned count),
+SIM_RUNTIME(cudaUserObjectRetain, SIM_CALL_PLAIN, (sim_user_object *object, unsigned count),
             object_count(object, count, true));
-SIM_RUNTIME(cudaUserObjectRelease, SIM_CALL_PLAIN, (struct sim_user_object * object, unsigned count),
+SIM_RUNTIME(cudaUserObjectRelease, SIM_CALL_PLAIN, (sim_user_object *object, unsigned count),
             object_count(object, count, false));
 SIM_RUNTIME(cudaGraphRetainUserObject, SIM_CALL_PLAIN,
-            (struct sim_graph * graph, sim_user_object *object, unsigned count, unsigned flags),
+            (sim_graph *graph, sim_user_object *object, unsigned count, unsigned flags),
             graph_object(graph, object, count, flags, true));
-SIM_RUNTIME(cudaGraphReleaseUserObject, SIM_CALL_PLAIN,
-            (struct sim_graph * graph, sim_user_object *object, unsigned count),
+SIM_RUNTIME(cudaGraphReleaseUserObject, SIM_CALL_PLAIN, (sim_graph *graph, sim_user_object *object, unsigned count),
             graph_object(graph, object, count, 0, false));

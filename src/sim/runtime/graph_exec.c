@@ -156,48 +156,44 @@ static int set_any(sim_graph_exec *exec, sim_node *node, const sim_node_settings
   return exec_set(exec, node, SIM_SUCCESS, &work);
 }
 
-SIM_RUNTIME(cudaGraphInstantiate, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * *out, sim_graph *graph, unsigned long long flags), exec_create(out, graph, flags));
+SIM_RUNTIME(cudaGraphInstantiate, SIM_CALL_PLAIN, (sim_graph_exec **out, sim_graph *graph, unsigned long long flags),
+            exec_create(out, graph, flags));
 SIM_RUNTIME(cudaGraphInstantiateWithFlags, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * *out, sim_graph *graph, unsigned long long flags), exec_create(out, graph, flags));
+            (sim_graph_exec **out, sim_graph *graph, unsigned long long flags), exec_create(out, graph, flags));
 static sim_counter counter_of_cudaGraphInstantiateWithParams = {"cudaGraphInstantiateWithParams", 0, 0, NULL, false};
 SIM_RUNTIME_FUNCTION(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams, SIM_CALL_PLAIN,
-                     (struct sim_graph_exec * *out, sim_graph *graph, sim_instantiate_settings *settings), (void)0,
+                     (sim_graph_exec **out, sim_graph *graph, sim_instantiate_settings *settings), (void)0,
                      exec_create_with(out, graph, settings, false))
 SIM_RUNTIME_FUNCTION(cudaGraphInstantiateWithParams_ptsz, cudaGraphInstantiateWithParams, SIM_CALL_PLAIN,
-                     (struct sim_graph_exec * *out, sim_graph *graph, sim_instantiate_settings *settings), (void)0,
+                     (sim_graph_exec **out, sim_graph *graph, sim_instantiate_settings *settings), (void)0,
                      exec_create_with(out, graph, settings, true))
-SIM_RUNTIME(cudaGraphExecDestroy, SIM_CALL_PLAIN, (struct sim_graph_exec * exec), exec_destroy(exec));
-SIM_RUNTIME(cudaGraphExecGetFlags, SIM_CALL_PLAIN, (struct sim_graph_exec * exec, unsigned long long *flags),
+SIM_RUNTIME(cudaGraphExecDestroy, SIM_CALL_PLAIN, (sim_graph_exec *exec), exec_destroy(exec));
+SIM_RUNTIME(cudaGraphExecGetFlags, SIM_CALL_PLAIN, (sim_graph_exec *exec, unsigned long long *flags),
             exec_flags(exec, flags));
-SIM_RUNTIME_STREAM(cudaGraphLaunch, SIM_CALL_PLAIN, (struct sim_graph_exec * exec, sim_stream *stream),
+SIM_RUNTIME_STREAM(cudaGraphLaunch, SIM_CALL_PLAIN, (sim_graph_exec *exec, sim_stream *stream),
                    exec_launch(exec, stream));
-SIM_RUNTIME_STREAM(cudaGraphUpload, SIM_CALL_PLAIN, (struct sim_graph_exec * exec, sim_stream *stream),
+SIM_RUNTIME_STREAM(cudaGraphUpload, SIM_CALL_PLAIN, (sim_graph_exec *exec, sim_stream *stream),
                    exec_upload(exec, stream));
-SIM_RUNTIME(cudaGraphExecUpdate, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_graph *graph, sim_update_result *out), exec_update(exec, graph, out));
+SIM_RUNTIME(cudaGraphExecUpdate, SIM_CALL_PLAIN, (sim_graph_exec *exec, sim_graph *graph, sim_update_result *out),
+            exec_update(exec, graph, out));
 SIM_RUNTIME(cudaGraphExecKernelNodeSetParams, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_node *node, const sim_kernel_node *from),
-            set_kernel(exec, node, from, call));
+            (sim_graph_exec *exec, sim_node *node, const sim_kernel_node *from), set_kernel(exec, node, from, call));
 SIM_RUNTIME(cudaGraphExecMemcpyNodeSetParams, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_node *node, const sim_copy_3d *from), set_copy(exec, node, from, call));
+            (sim_graph_exec *exec, sim_node *node, const sim_copy_3d *from), set_copy(exec, node, from, call));
 SIM_RUNTIME(cudaGraphExecMemcpyNodeSetParams1D, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_node *node, void *destination, const void *source, size_t count,
-             int kind),
+            (sim_graph_exec *exec, sim_node *node, void *destination, const void *source, size_t count, int kind),
             set_bytes(exec, node, destination, source, count, kind, call));
 SIM_RUNTIME(cudaGraphExecMemsetNodeSetParams, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_node *node, const sim_set_node *from), set_set(exec, node, from, call));
+            (sim_graph_exec *exec, sim_node *node, const sim_set_node *from), set_set(exec, node, from, call));
 SIM_RUNTIME(cudaGraphExecHostNodeSetParams, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_node *node, const sim_host_node *from),
-            set_host(exec, node, from, call));
+            (sim_graph_exec *exec, sim_node *node, const sim_host_node *from), set_host(exec, node, from, call));
 SIM_RUNTIME(cudaGraphExecChildGraphNodeSetParams, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_node *node, sim_graph *child), set_child(exec, node, child, call));
+            (sim_graph_exec *exec, sim_node *node, sim_graph *child), set_child(exec, node, child, call));
 SIM_RUNTIME(cudaGraphExecEventRecordNodeSetEvent, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_node *node, sim_event *event),
+            (sim_graph_exec *exec, sim_node *node, sim_event *event),
             set_event(exec, node, SIM_OPERATION_RECORD, event, call));
 SIM_RUNTIME(cudaGraphExecEventWaitNodeSetEvent, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_node *node, sim_event *event),
+            (sim_graph_exec *exec, sim_node *node, sim_event *event),
             set_event(exec, node, SIM_OPERATION_WAIT, event, call));
 SIM_RUNTIME(cudaGraphExecNodeSetParams, SIM_CALL_PLAIN,
-            (struct sim_graph_exec * exec, sim_node *node, const sim_node_settings *from),
-            set_any(exec, node, from, call));
+            (sim_graph_exec *exec, sim_node *node, const sim_node_settings *from), set_any(exec, node, from, call));

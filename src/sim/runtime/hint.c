@@ -107,5 +107,5 @@ SIM_RUNTIME(cudaMemAdvise, SIM_CALL_PLAIN, (const void *pointer, size_t count, i
 SIM_RUNTIME(cudaMemAdvise_v2, SIM_CALL_PLAIN, (const void *pointer, size_t count, int advice, sim_location location),
             hint_advise(pointer, count, advice, location));
 SIM_RUNTIME_STREAM(cudaStreamAttachMemAsync, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, void *pointer, size_t length, unsigned flags),
+                   (sim_stream *stream, void *pointer, size_t length, unsigned flags),
                    hint_attach(stream, pointer, length, flags, call));

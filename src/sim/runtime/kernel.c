@@ -169,12 +169,11 @@ static int kernel_available(size_t *bytes, const void *function, int blocks, int
   return sim_kernel_available_dynamic_shared(bytes, kernel, context->device->ordinal, blocks, threads);
 }
 
-SIM_RUNTIME(cudaFuncGetAttributes, SIM_CALL_PLAIN, (struct sim_function_attributes * out, const void *function),
+SIM_RUNTIME(cudaFuncGetAttributes, SIM_CALL_PLAIN, (sim_function_attributes *out, const void *function),
             kernel_attributes(out, function));
 SIM_RUNTIME(cudaFuncSetAttribute, SIM_CALL_PLAIN, (const void *function, int attribute, int value),
             kernel_set_here(function, attribute, value));
-SIM_RUNTIME(cudaKernelSetAttributeForDevice, SIM_CALL_PLAIN,
-            (struct sim_kernel * kernel, int attribute, int value, int device),
+SIM_RUNTIME(cudaKernelSetAttributeForDevice, SIM_CALL_PLAIN, (sim_kernel *kernel, int attribute, int value, int device),
             kernel_set_there(kernel, attribute, value, device));
 SIM_RUNTIME(cudaFuncSetCacheConfig, SIM_CALL_PLAIN, (const void *function, int config),
             kernel_prefer(function, config, 3));
@@ -185,12 +184,10 @@ SIM_RUNTIME(cudaFuncGetParamInfo, SIM_CALL_PLAIN, (const void *function, size_t 
             kernel_parameter(function, index, offset, size));
 SIM_RUNTIME(cudaFuncGetParamCount, SIM_CALL_PLAIN, (const void *function, size_t *count),
             kernel_parameter_count(function, count));
-SIM_RUNTIME(cudaGetFuncBySymbol, SIM_CALL_PLAIN, (struct sim_kernel * *out, const void *function),
+SIM_RUNTIME(cudaGetFuncBySymbol, SIM_CALL_PLAIN, (sim_kernel **out, const void *function),
             kernel_function(out, function));
-SIM_RUNTIME(cudaGetKernel, SIM_CALL_PLAIN, (struct sim_kernel * *out, const void *function),
-            kernel_handle(out, function));
-SIM_RUNTIME(__cudaGetKernel, SIM_CALL_PLAIN, (struct sim_kernel * *out, const void *function),
-            kernel_handle(out, function));
+SIM_RUNTIME(cudaGetKernel, SIM_CALL_PLAIN, (sim_kernel **out, const void *function), kernel_handle(out, function));
+SIM_RUNTIME(__cudaGetKernel, SIM_CALL_PLAIN, (sim_kernel **out, const void *function), kernel_handle(out, function));
 SIM_RUNTIME(cudaOccupancyMaxActiveBlocksPerMultiprocessor, SIM_CALL_PLAIN,
             (int *blocks, const void *function, int threads, size_t dynamic),
             kernel_occupancy(blocks, function, threads, dynamic, 0));

@@ -200,16 +200,16 @@ static int library_unified(void **out, sim_library *library, const char *name) {
 }
 
 SIM_RUNTIME(cudaLibraryLoadData, SIM_CALL_CAPTURE_ILLEGAL,
-            (struct sim_library * *out, const void *code, int *jit_options, void **jit_values, unsigned jit_count,
-             int *options, void **values, unsigned count),
+            (sim_library **out, const void *code, int *jit_options, void **jit_values, unsigned jit_count, int *options,
+             void **values, unsigned count),
             library_load(out, code, 0, &(library_options){jit_options, jit_values, jit_count, options, values, count}));
 SIM_RUNTIME(cudaLibraryLoadFromFile, SIM_CALL_CAPTURE_ILLEGAL,
-            (struct sim_library * *out, const char *path, int *jit_options, void **jit_values, unsigned jit_count,
-             int *options, void **values, unsigned count),
+            (sim_library **out, const char *path, int *jit_options, void **jit_values, unsigned jit_count, int *options,
+             void **values, unsigned count),
             library_load_file(out, path,
                               &(library_options){jit_options, jit_values, jit_count, options, values, count}));
-SIM_RUNTIME(cudaLibraryUnload, SIM_CALL_CAPTURE_ILLEGAL, (struct sim_library * library), library_unload(library));
-SIM_RUNTIME(cudaLibraryGetKernel, SIM_CALL_PLAIN, (struct sim_kernel * *out, sim_library *library, const char *name),
+SIM_RUNTIME(cudaLibraryUnload, SIM_CALL_CAPTURE_ILLEGAL, (sim_library *library), library_unload(library));
+SIM_RUNTIME(cudaLibraryGetKernel, SIM_CALL_PLAIN, (sim_kernel **out, sim_library *library, const char *name),
             library_kernel(out, library, name));
 SIM_RUNTIME(cudaLibraryGetGlobal, SIM_CALL_PLAIN, (void **out, size_t *bytes, sim_library *library, const char *name),
             library_variable(out, bytes, library, name, false));
@@ -219,6 +219,5 @@ SIM_RUNTIME(cudaLibraryGetUnifiedFunction, SIM_CALL_PLAIN, (void **out, sim_libr
             library_unified(out, library, name));
 SIM_RUNTIME(cudaLibraryGetKernelCount, SIM_CALL_PLAIN, (unsigned *count, sim_library *library),
             library_kernel_count(count, library));
-SIM_RUNTIME(cudaLibraryEnumerateKernels, SIM_CALL_PLAIN,
-            (struct sim_kernel * *kernels, unsigned room, sim_library *library),
+SIM_RUNTIME(cudaLibraryEnumerateKernels, SIM_CALL_PLAIN, (sim_kernel **kernels, unsigned room, sim_library *library),
             library_kernels(kernels, room, library));

@@ -156,7 +156,7 @@ static int memory_attributes(void *out, const void *pointer) {
 SIM_RUNTIME(cudaMalloc, SIM_CALL_CAPTURE_ILLEGAL, (void **out, size_t size), memory_device(out, size, call));
 SIM_RUNTIME(cudaMallocPitch, SIM_CALL_CAPTURE_ILLEGAL, (void **out, size_t *pitch, size_t width, size_t height),
             memory_pitched(out, pitch, width, height, call));
-SIM_RUNTIME(cudaMalloc3D, SIM_CALL_CAPTURE_ILLEGAL, (struct sim_pitched * out, sim_extent extent),
+SIM_RUNTIME(cudaMalloc3D, SIM_CALL_CAPTURE_ILLEGAL, (sim_pitched *out, sim_extent extent),
             memory_3d(out, extent, call));
 SIM_RUNTIME(cudaFree, SIM_CALL_CAPTURE_ILLEGAL, (void *pointer), memory_free(pointer));
 SIM_RUNTIME(cudaMallocHost, SIM_CALL_CAPTURE_ILLEGAL, (void **out, size_t size), memory_pinned(out, size, 0, call));

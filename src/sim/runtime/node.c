@@ -235,41 +235,37 @@ static int attributes_copy(sim_node *to, const sim_node *from) {
   return result;
 }
 
-SIM_RUNTIME(cudaGraphNodeGetType, SIM_CALL_PLAIN, (struct sim_node * node, int *type), node_type(node, type));
-SIM_RUNTIME(cudaGraphKernelNodeGetParams, SIM_CALL_PLAIN, (struct sim_node * node, sim_kernel_node *out),
+SIM_RUNTIME(cudaGraphNodeGetType, SIM_CALL_PLAIN, (sim_node *node, int *type), node_type(node, type));
+SIM_RUNTIME(cudaGraphKernelNodeGetParams, SIM_CALL_PLAIN, (sim_node *node, sim_kernel_node *out),
             get_kernel(node, out));
-SIM_RUNTIME(cudaGraphKernelNodeSetParams, SIM_CALL_PLAIN, (struct sim_node * node, const sim_kernel_node *from),
+SIM_RUNTIME(cudaGraphKernelNodeSetParams, SIM_CALL_PLAIN, (sim_node *node, const sim_kernel_node *from),
             set_kernel(node, from, call));
-SIM_RUNTIME(cudaGraphKernelNodeGetAttribute, SIM_CALL_PLAIN, (struct sim_node * node, int attribute, int *value),
+SIM_RUNTIME(cudaGraphKernelNodeGetAttribute, SIM_CALL_PLAIN, (sim_node *node, int attribute, int *value),
             attribute_get(node, attribute, value));
-SIM_RUNTIME(cudaGraphKernelNodeSetAttribute, SIM_CALL_PLAIN, (struct sim_node * node, int attribute, const int *value),
+SIM_RUNTIME(cudaGraphKernelNodeSetAttribute, SIM_CALL_PLAIN, (sim_node *node, int attribute, const int *value),
             attribute_set(node, attribute, value));
-SIM_RUNTIME(cudaGraphKernelNodeCopyAttributes, SIM_CALL_PLAIN, (struct sim_node * to, sim_node *from),
+SIM_RUNTIME(cudaGraphKernelNodeCopyAttributes, SIM_CALL_PLAIN, (sim_node *to, sim_node *from),
             attributes_copy(to, from));
-SIM_RUNTIME(cudaGraphMemcpyNodeGetParams, SIM_CALL_PLAIN, (struct sim_node * node, sim_copy_3d *out),
-            get_copy(node, out));
-SIM_RUNTIME(cudaGraphMemcpyNodeSetParams, SIM_CALL_PLAIN, (struct sim_node * node, const sim_copy_3d *from),
+SIM_RUNTIME(cudaGraphMemcpyNodeGetParams, SIM_CALL_PLAIN, (sim_node *node, sim_copy_3d *out), get_copy(node, out));
+SIM_RUNTIME(cudaGraphMemcpyNodeSetParams, SIM_CALL_PLAIN, (sim_node *node, const sim_copy_3d *from),
             set_copy(node, from, call));
 SIM_RUNTIME(cudaGraphMemcpyNodeSetParams1D, SIM_CALL_PLAIN,
-            (struct sim_node * node, void *destination, const void *source, size_t count, int kind),
+            (sim_node *node, void *destination, const void *source, size_t count, int kind),
             set_bytes(node, destination, source, count, kind, call));
-SIM_RUNTIME(cudaGraphMemsetNodeGetParams, SIM_CALL_PLAIN, (struct sim_node * node, sim_set_node *out),
-            get_set(node, out));
-SIM_RUNTIME(cudaGraphMemsetNodeSetParams, SIM_CALL_PLAIN, (struct sim_node * node, const sim_set_node *from),
+SIM_RUNTIME(cudaGraphMemsetNodeGetParams, SIM_CALL_PLAIN, (sim_node *node, sim_set_node *out), get_set(node, out));
+SIM_RUNTIME(cudaGraphMemsetNodeSetParams, SIM_CALL_PLAIN, (sim_node *node, const sim_set_node *from),
             set_set(node, from, call));
-SIM_RUNTIME(cudaGraphHostNodeGetParams, SIM_CALL_PLAIN, (struct sim_node * node, sim_host_node *out),
-            get_host(node, out));
-SIM_RUNTIME(cudaGraphHostNodeSetParams, SIM_CALL_PLAIN, (struct sim_node * node, const sim_host_node *from),
+SIM_RUNTIME(cudaGraphHostNodeGetParams, SIM_CALL_PLAIN, (sim_node *node, sim_host_node *out), get_host(node, out));
+SIM_RUNTIME(cudaGraphHostNodeSetParams, SIM_CALL_PLAIN, (sim_node *node, const sim_host_node *from),
             set_host(node, from, call));
-SIM_RUNTIME(cudaGraphChildGraphNodeGetGraph, SIM_CALL_PLAIN, (struct sim_node * node, sim_graph **out),
-            get_child(node, out));
-SIM_RUNTIME(cudaGraphEventRecordNodeGetEvent, SIM_CALL_PLAIN, (struct sim_node * node, sim_event **out),
+SIM_RUNTIME(cudaGraphChildGraphNodeGetGraph, SIM_CALL_PLAIN, (sim_node *node, sim_graph **out), get_child(node, out));
+SIM_RUNTIME(cudaGraphEventRecordNodeGetEvent, SIM_CALL_PLAIN, (sim_node *node, sim_event **out),
             get_event(node, SIM_OPERATION_RECORD, out));
-SIM_RUNTIME(cudaGraphEventRecordNodeSetEvent, SIM_CALL_PLAIN, (struct sim_node * node, sim_event *event),
+SIM_RUNTIME(cudaGraphEventRecordNodeSetEvent, SIM_CALL_PLAIN, (sim_node *node, sim_event *event),
             set_event(node, SIM_OPERATION_RECORD, event, call));
-SIM_RUNTIME(cudaGraphEventWaitNodeGetEvent, SIM_CALL_PLAIN, (struct sim_node * node, sim_event **out),
+SIM_RUNTIME(cudaGraphEventWaitNodeGetEvent, SIM_CALL_PLAIN, (sim_node *node, sim_event **out),
             get_event(node, SIM_OPERATION_WAIT, out));
-SIM_RUNTIME(cudaGraphEventWaitNodeSetEvent, SIM_CALL_PLAIN, (struct sim_node * node, sim_event *event),
+SIM_RUNTIME(cudaGraphEventWaitNodeSetEvent, SIM_CALL_PLAIN, (sim_node *node, sim_event *event),
             set_event(node, SIM_OPERATION_WAIT, event, call));
-SIM_RUNTIME(cudaGraphNodeSetParams, SIM_CALL_PLAIN, (struct sim_node * node, const sim_node_settings *from),
+SIM_RUNTIME(cudaGraphNodeSetParams, SIM_CALL_PLAIN, (sim_node *node, const sim_node_settings *from),
             set_any(node, from, call));

@@ -153,10 +153,10 @@ SIM_RUNTIME(cudaGraphAddMemAllocNode, SIM_CALL_PLAIN, (PLACE, sim_allocation_nod
             add_allocation(PLACED, from, call));
 SIM_RUNTIME(cudaGraphAddMemFreeNode, SIM_CALL_PLAIN, (PLACE, void *pointer), add_free(PLACED, pointer, call));
 SIM_RUNTIME(cudaGraphAddNode, SIM_CALL_PLAIN,
-            (struct sim_node * *out, sim_graph *graph, sim_node *const *dependencies, uint64_t fourth, uint64_t fifth,
+            (sim_node **out, sim_graph *graph, sim_node *const *dependencies, uint64_t fourth, uint64_t fifth,
              uint64_t sixth),
             add_any_signature(out, graph, dependencies, fourth, fifth, sixth, call));
 SIM_RUNTIME(cudaGraphAddNode_v2, SIM_CALL_PLAIN,
-            (struct sim_node * *out, sim_graph *graph, sim_node *const *dependencies, const sim_edge_data *edges,
-             size_t count, const sim_node_settings *from),
+            (sim_node **out, sim_graph *graph, sim_node *const *dependencies, const sim_edge_data *edges, size_t count,
+             const sim_node_settings *from),
             ((void)edges, add_any(PLACED, from, call)));

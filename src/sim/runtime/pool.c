@@ -146,26 +146,25 @@ static int pool_free(void *pointer, sim_stream *handle, const char *call) {
   return pointer ? sim_pool_free((uintptr_t)pointer, stream, call) : SIM_INVALID_VALUE;
 }
 
-SIM_RUNTIME(cudaDeviceGetDefaultMemPool, SIM_CALL_PLAIN, (struct sim_pool * *out, int device),
+SIM_RUNTIME(cudaDeviceGetDefaultMemPool, SIM_CALL_PLAIN, (sim_pool **out, int device),
             pool_of_device(out, device, false));
-SIM_RUNTIME(cudaDeviceGetMemPool, SIM_CALL_PLAIN, (struct sim_pool * *out, int device),
-            pool_of_device(out, device, true));
+SIM_RUNTIME(cudaDeviceGetMemPool, SIM_CALL_PLAIN, (sim_pool **out, int device), pool_of_device(out, device, true));
 SIM_RUNTIME(cudaDeviceSetMemPool, SIM_CALL_PLAIN, (int device, sim_pool *pool), pool_set_current(device, pool));
-SIM_RUNTIME(cudaMemGetDefaultMemPool, SIM_CALL_PLAIN, (struct sim_pool * *out, const sim_location *location, int type),
+SIM_RUNTIME(cudaMemGetDefaultMemPool, SIM_CALL_PLAIN, (sim_pool **out, const sim_location *location, int type),
             pool_of_location(out, location, type, false));
-SIM_RUNTIME(cudaMemGetMemPool, SIM_CALL_PLAIN, (struct sim_pool * *out, const sim_location *location, int type),
+SIM_RUNTIME(cudaMemGetMemPool, SIM_CALL_PLAIN, (sim_pool **out, const sim_location *location, int type),
             pool_of_location(out, location, type, true));
 SIM_RUNTIME(cudaMemSetMemPool, SIM_CALL_PLAIN, (const sim_location *location, int type, sim_pool *pool),
             pool_set_at(location, type, pool));
-SIM_RUNTIME(cudaMemPoolCreate, SIM_CALL_PLAIN, (struct sim_pool * *out, const sim_pool_settings *settings),
+SIM_RUNTIME(cudaMemPoolCreate, SIM_CALL_PLAIN, (sim_pool **out, const sim_pool_settings *settings),
             pool_create(out, settings));
-SIM_RUNTIME(cudaMemPoolDestroy, SIM_CALL_PLAIN, (struct sim_pool * pool), pool_destroy(pool));
-SIM_RUNTIME(cudaMemPoolTrimTo, SIM_CALL_PLAIN, (struct sim_pool * pool, size_t keep), pool_trim(pool, keep));
-SIM_RUNTIME(cudaMemPoolSetAttribute, SIM_CALL_PLAIN, (struct sim_pool * pool, int attribute, void *value),
+SIM_RUNTIME(cudaMemPoolDestroy, SIM_CALL_PLAIN, (sim_pool *pool), pool_destroy(pool));
+SIM_RUNTIME(cudaMemPoolTrimTo, SIM_CALL_PLAIN, (sim_pool *pool, size_t keep), pool_trim(pool, keep));
+SIM_RUNTIME(cudaMemPoolSetAttribute, SIM_CALL_PLAIN, (sim_pool *pool, int attribute, void *value),
             pool_attribute(pool, attribute, value, true));
-SIM_RUNTIME(cudaMemPoolGetAttribute, SIM_CALL_PLAIN, (struct sim_pool * pool, int attribute, void *value),
+SIM_RUNTIME(cudaMemPoolGetAttribute, SIM_CALL_PLAIN, (sim_pool *pool, int attribute, void *value),
             pool_attribute(pool, attribute, value, false));
-SIM_RUNTIME(cudaMemPoolSetAccess, SIM_CALL_PLAIN, (struct sim_pool * pool, const sim_access *access, size_t count),
+SIM_RUNTIME(cudaMemPoolSetAccess, SIM_CALL_PLAIN, (sim_pool *pool, const sim_access *access, size_t count),
             pool_set_access(pool, access, count));
 SIM_RUNTIME(cudaMemPoolGetAccess, SIM_CALL_PLAIN, (int *flags, sim_pool *pool, const sim_location *location),
             pool_get_access(flags, pool, location));

@@ -218,38 +218,34 @@ static int stream_copy_attributes(sim_stream *to_handle, sim_stream *from_handle
   return result;
 }
 
-SIM_RUNTIME(cudaStreamCreate, SIM_CALL_PLAIN, (struct sim_stream * *out), stream_create(out, 0, SIM_PRIORITY_LEAST));
-SIM_RUNTIME(cudaStreamCreateWithFlags, SIM_CALL_PLAIN, (struct sim_stream * *out, unsigned flags),
+SIM_RUNTIME(cudaStreamCreate, SIM_CALL_PLAIN, (sim_stream **out), stream_create(out, 0, SIM_PRIORITY_LEAST));
+SIM_RUNTIME(cudaStreamCreateWithFlags, SIM_CALL_PLAIN, (sim_stream **out, unsigned flags),
             stream_create(out, flags, SIM_PRIORITY_LEAST));
-SIM_RUNTIME(cudaStreamCreateWithPriority, SIM_CALL_PLAIN, (struct sim_stream * *out, unsigned flags, int priority),
+SIM_RUNTIME(cudaStreamCreateWithPriority, SIM_CALL_PLAIN, (sim_stream **out, unsigned flags, int priority),
             stream_create(out, flags, priority));
 SIM_RUNTIME(cudaDeviceGetStreamPriorityRange, SIM_CALL_PLAIN, (int *least, int *greatest),
             stream_priorities(least, greatest));
-SIM_RUNTIME(cudaStreamDestroy, SIM_CALL_PLAIN, (struct sim_stream * stream), stream_destroy(stream));
-SIM_RUNTIME_STREAM(cudaStreamSynchronize, SIM_CALL_CAPTURE_ILLEGAL, (struct sim_stream * stream),
-                   stream_synchronize(stream));
-SIM_RUNTIME_STREAM(cudaStreamQuery, SIM_CALL_CAPTURE_ILLEGAL, (struct sim_stream * stream), stream_query(stream));
-SIM_RUNTIME_STREAM(cudaStreamGetFlags, SIM_CALL_PLAIN, (struct sim_stream * stream, unsigned *flags),
+SIM_RUNTIME(cudaStreamDestroy, SIM_CALL_PLAIN, (sim_stream *stream), stream_destroy(stream));
+SIM_RUNTIME_STREAM(cudaStreamSynchronize, SIM_CALL_CAPTURE_ILLEGAL, (sim_stream *stream), stream_synchronize(stream));
+SIM_RUNTIME_STREAM(cudaStreamQuery, SIM_CALL_CAPTURE_ILLEGAL, (sim_stream *stream), stream_query(stream));
+SIM_RUNTIME_STREAM(cudaStreamGetFlags, SIM_CALL_PLAIN, (sim_stream *stream, unsigned *flags),
                    stream_get_flags(stream, flags));
-SIM_RUNTIME_STREAM(cudaStreamGetPriority, SIM_CALL_PLAIN, (struct sim_stream * stream, int *priority),
+SIM_RUNTIME_STREAM(cudaStreamGetPriority, SIM_CALL_PLAIN, (sim_stream *stream, int *priority),
                    stream_get_priority(stream, priority));
-SIM_RUNTIME_STREAM(cudaStreamGetId, SIM_CALL_PLAIN, (struct sim_stream * stream, unsigned long long *id),
+SIM_RUNTIME_STREAM(cudaStreamGetId, SIM_CALL_PLAIN, (sim_stream *stream, unsigned long long *id),
                    stream_get_id(stream, id));
-SIM_RUNTIME_STREAM(cudaStreamGetDevice, SIM_CALL_PLAIN, (struct sim_stream * stream, int *device),
+SIM_RUNTIME_STREAM(cudaStreamGetDevice, SIM_CALL_PLAIN, (sim_stream *stream, int *device),
                    stream_get_device(stream, device));
-SIM_RUNTIME_STREAM(cudaStreamWaitEvent, SIM_CALL_PLAIN, (struct sim_stream * stream, sim_event *event, unsigned flags),
+SIM_RUNTIME_STREAM(cudaStreamWaitEvent, SIM_CALL_PLAIN, (sim_stream *stream, sim_event *event, unsigned flags),
                    stream_wait(stream, event, flags));
-SIM_RUNTIME_STREAM(cudaLaunchHostFunc, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, void (*function)(void *), void *data),
+SIM_RUNTIME_STREAM(cudaLaunchHostFunc, SIM_CALL_PLAIN, (sim_stream *stream, void (*function)(void *), void *data),
                    stream_host_function(stream, function, data, call));
 SIM_RUNTIME_STREAM(cudaStreamAddCallback, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, void (*function)(sim_stream *, int, void *), void *data,
-                    unsigned flags),
+                   (sim_stream *stream, void (*function)(sim_stream *, int, void *), void *data, unsigned flags),
                    stream_add_callback(stream, function, data, flags, call));
-SIM_RUNTIME_STREAM(cudaStreamGetAttribute, SIM_CALL_PLAIN, (struct sim_stream * stream, int attribute, void *value),
+SIM_RUNTIME_STREAM(cudaStreamGetAttribute, SIM_CALL_PLAIN, (sim_stream *stream, int attribute, void *value),
                    stream_get_attribute(stream, attribute, value));
-SIM_RUNTIME_STREAM(cudaStreamSetAttribute, SIM_CALL_PLAIN,
-                   (struct sim_stream * stream, int attribute, const void *value),
+SIM_RUNTIME_STREAM(cudaStreamSetAttribute, SIM_CALL_PLAIN, (sim_stream *stream, int attribute, const void *value),
                    stream_set_attribute(stream, attribute, value));
-SIM_RUNTIME(cudaStreamCopyAttributes, SIM_CALL_PLAIN, (struct sim_stream * to, sim_stream *from),
+SIM_RUNTIME(cudaStreamCopyAttributes, SIM_CALL_PLAIN, (sim_stream *to, sim_stream *from),
             stream_copy_attributes(to, from));
