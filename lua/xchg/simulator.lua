@@ -27,7 +27,7 @@ local LINKS = {
   { file = "sim_nvjitlink13.so", name = "libnvJitLink.so.13" },
 }
 
--- Loaded before anything else: clients ask first what is there already, and with the real nvJitLink they would hand over
+-- Loaded before anything else: clients ask first what is there, and with the real nvJitLink they would hand over
 -- machine code.
 local PRELOADED = { "libcuda.so.1", "libnvJitLink.so.12", "libnvJitLink.so.13" }
 
@@ -119,8 +119,8 @@ function M.folder()
   end
   folder = folder:gsub("/+$", "")
   if folder:find("[%s:;]") then
-    return nil, ("sim: the folder %q has a space, colon or semicolon in its name, where the loader would cut it; set "
-      .. "XCHG_SIM_DIR to another"):format(folder)
+    return nil, ("sim: the folder %q has a space, colon or semicolon in its name, where the loader would cut it; "
+      .. "set XCHG_SIM_DIR to another"):format(folder)
   end
   make_folder(folder)
   local beside = library:match("^(.*)/[^/]*$")
