@@ -25,15 +25,20 @@ typedef struct sim_op {
   uint32_t line;   /* of the PTX text */
 } sim_op;
 
-/* What a slot is filled with when a frame is made: a value in all lanes, or the address of a variable or function in the running
-   instance plus value, or a special register. */
-typedef enum { SIM_SLOT_VALUE, SIM_SLOT_SYMBOL, SIM_SLOT_FUNCTION, SIM_SLOT_SPECIAL } sim_slot_kind;
+/* What a slot is filled with when a frame is made. */
+typedef enum {
+  SIM_SLOT_VALUE,   /* value */
+  SIM_SLOT_SYMBOL,  /* the address of module->symbols[index] in the running instance, plus value */
+  SIM_SLOT_DYNAMIC, /* where dynamic shared memory begins, plus value */
+  SIM_SLOT_LOCAL,   /* where the frame's local memory begins, plus value */
+  SIM_SLOT_SPECIAL, /* the special register index, component; value: the bits of it that are wanted */
+} sim_slot_kind;
 typedef struct {
   uint32_t offset;     /* in the frame */
   uint8_t kind, bytes; /* 4 or 8 a lane; 0: a predicate, value is its mask */
   uint8_t component;
-  bool in_space;  /* SYMBOL: the address inside its space (shared: offset), else the generic address */
-  uint32_t index; /* of the symbol, function or special register */
+  bool in_space; /* an address inside its space; else the generic one. They are the same for global and constant ones */
+  uint32_t index;
   uint64_t value;
 } sim_slot;
 
@@ -52,8 +57,8 @@ typedef struct sim_function {
   uint32_t slot_count;
   uint32_t constant_slots, launch_slots; /* slots come sorted: the same for ever, the same in a launch, by block */
   const sim_place *parameters, *returns; /* of functions; as many as ptx has */
-  uint32_t frame_bytes; /* registers and slots, multiple of 64 */
-  uint32_t local_bytes; /* .local variables of one lane in this function's frame */
+  uint32_t frame_bytes;                  /* registers and slots, multiple of 64 */
+  uint32_t local_bytes;                  /* .local variables of one lane in this function's frame */
   uint32_t param_bytes; /* of one lane: its own formal parameters, its return value, and .param variables for calls */
   uint32_t
       shared_bytes; /* static .shared of this function and all that it can reach, of the whole module for indirect calls */
@@ -72,8 +77,9 @@ typedef struct sim_program {
   ptx_module *module;      /* owned */
   sim_function *functions; /* parallel to module->functions; a declaration's is that of its definition */
   uint32_t function_count;
-  uint64_t *shared_offsets; /* of each symbol of space SHARED, by index; 0 for dynamic ones: dynamic_offset of the entry */
-  uint64_t id;              /* unique for ever */
+  uint64_t
+      *shared_offsets; /* of each symbol of space SHARED, by index; 0 for dynamic ones: dynamic_offset of the entry */
+  uint64_t id;         /* unique for ever */
   uint32_t module_local_bytes; /* .local variables outside functions: the first bytes of each lane's local memory */
   uint64_t constant_bytes;
   const ptx_source *sources;
