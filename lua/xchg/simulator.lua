@@ -66,7 +66,7 @@ end
 function M.library()
   local path = package.searchpath("xchg.sim", package.cpath)
   if not path then
-    return nil, "sim: the simulated device (xchg/sim.so) is not where LuaJIT looks for libraries; in a checkout run make"
+    return nil, "sim: the simulated device (xchg/sim.so) is not where LuaJIT looks for libraries; run make"
   end
   if path:sub(1, 1) ~= "/" then path = (os.getenv("PWD") or ".") .. "/" .. path:gsub("^%./", "") end
   return path
