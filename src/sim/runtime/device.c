@@ -263,4 +263,6 @@ SIM_RUNTIME(cudaDeviceGetSharedMemConfig, SIM_CALL_PLAIN, (int *config), device_
 SIM_RUNTIME(cudaDeviceSynchronize, SIM_CALL_CAPTURE_ILLEGAL, (void), device_synchronize());
 SIM_RUNTIME(cudaDeviceReset, SIM_CALL_CAPTURE_ILLEGAL, (void), device_reset());
 SIM_RUNTIME(cudaMemGetInfo, SIM_CALL_PLAIN, (size_t *available, size_t *total), device_memory(available, total));
+SIM_RUNTIME(cudaDeviceGraphMemTrim, SIM_CALL_PLAIN, (int device),
+            sim_device_get(device) ? SIM_SUCCESS : SIM_INVALID_DEVICE); /* memory of graphs is never kept back */
 SIM_RUNTIME(cudaCtxResetPersistingL2Cache, SIM_CALL_PLAIN, (void), SIM_SUCCESS);

@@ -141,6 +141,29 @@ static int get_event(const sim_node *node, sim_operation_kind kind, sim_event **
   return SIM_SUCCESS;
 }
 
+static int get_allocation(const sim_node *node, sim_allocation_node *out) {
+  int result = sim_runtime_node_is(node, SIM_OPERATION_ALLOCATE);
+  if (result)
+    return result;
+  const sim_allocation *allocation = sim_memory_find(node->work.allocation);
+  if (!out || !allocation)
+    return SIM_INVALID_VALUE;
+  *out = (sim_allocation_node){.pool = {.type = SIM_POOL_PINNED, .location = {SIM_LOCATION_DEVICE, allocation->device}},
+                               .bytes = allocation->size,
+                               .pointer = (void *)(uintptr_t)allocation->address};
+  return SIM_SUCCESS;
+}
+
+static int get_free(const sim_node *node, void **out) {
+  int result = sim_runtime_node_is(node, SIM_OPERATION_FREE);
+  if (result)
+    return result;
+  if (!out)
+    return SIM_INVALID_VALUE;
+  *out = (void *)(uintptr_t)node->work.allocation;
+  return SIM_SUCCESS;
+}
+
 /* ---- changing ---- */
 
 /* The new work replaces the old one, of the same kind. */
@@ -269,3 +292,6 @@ SIM_RUNTIME(cudaGraphEventWaitNodeSetEvent, SIM_CALL_PLAIN, (sim_node *node, sim
             set_event(node, SIM_OPERATION_WAIT, event, call));
 SIM_RUNTIME(cudaGraphNodeSetParams, SIM_CALL_PLAIN, (sim_node *node, const sim_node_settings *from),
             set_any(node, from, call));
+SIM_RUNTIME(cudaGraphMemAllocNodeGetParams, SIM_CALL_PLAIN, (sim_node *node, sim_allocation_node *out),
+            get_allocation(node, out));
+SIM_RUNTIME(cudaGraphMemFreeNodeGetParams, SIM_CALL_PLAIN, (sim_node *node, void **out), get_free(node, out));
