@@ -13,8 +13,8 @@ extern "C" __global__ void prints_formats() {
     printf("plain\n");
     printf("%e %g %G %a\n", 12345.678, 0.0001, 1e20, 1.0);
     printf("[%8d] [%-8d] [%08d] [%+d] [% d] [%*d]\n", 42, 42, 42, 42, 42, 6, 42);
-    printf("[%o] [%#x] [%#o] [%X] [%hd] [%hhu]\n", 8, 255, 8, 48879, 70000, 300);
-    printf("[%lu] [%llx] [%zu] [%i] [%.3s] [%10.4f]\n", 1ul << 40, 0xabcdefull << 20, (size_t)5, -7, "abcdef", 3.14159265);
+    printf("[%o] [%#x] [%#o] [%X] [%hd] [%hu]\n", 8, 255, 8, 48879, 70000, 70001);
+    printf("[%lu] [%llx] [%i] [%.3s] [%10.4f]\n", 1ul << 40, 0xabcdefull << 20, -7, "abcdef", 3.14159265);
     printf("%s%s\n", "", "two strings");
   }
 }
