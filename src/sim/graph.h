@@ -59,8 +59,8 @@ int sim_capture_refuse_event(sim_event *event);             /* 907 */
 int sim_capture_forbid_legacy(const sim_context *context);  /* 906 where a blocking stream of the context captures */
 int sim_capture_forbid_context(const sim_context *context); /* 900 where a stream of the context captures */
 void sim_capture_leave(sim_stream *stream);                 /* the stream goes away */
-void sim_capture_lose_graph(const sim_graph *graph);            /* a node of it or all of it goes away */
-void sim_capture_forget(sim_event *event);                  /* the event is recorded anew or goes away */
+void sim_capture_lose_graph(const sim_graph *graph, bool whole); /* a node of it or all of it goes away */
+void sim_capture_forget(sim_event *event);                       /* the event is recorded anew or goes away */
 
 /* ---- graphs ---- */
 int sim_graph_create(sim_graph **out);
@@ -70,6 +70,8 @@ int sim_graph_clone(sim_graph **out, const sim_graph *graph);
 int sim_graph_find_in_clone(sim_node **out, const sim_node *node, const sim_graph *clone);
 /* Nothing happens to the graph of a child node: it goes with its node. */
 void sim_graph_destroy(sim_graph *graph);
+/* The same in the middle of something: destructors of user objects wait for sim_user_object_reap. */
+void sim_graph_drop(sim_graph *graph);
 /* Takes what `work` owns in every case, a child graph too. 0; 1 for a dependency that is no node of the graph or is there twice; 801 for graphs
    nested deeper than 128; 2. */
 int sim_graph_add(sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count, sim_work *work);
@@ -81,6 +83,8 @@ int sim_graph_order(sim_node ***out, const sim_graph *graph);
 uint64_t sim_graph_next_mark(void);
 int sim_graph_add_dependencies(sim_graph *graph, sim_node *const *from, sim_node *const *to, size_t count, bool remove);
 int sim_graph_destroy_node(sim_node *node);
+/* CUgraphNodeType */
+enum { SIM_NODE_CHILD = 4, SIM_NODE_EMPTY = 5 };
 /* CUgraphNodeType of a node: kernel 0, memcpy 1, memset 2, host 3, graph 4, empty 5, wait event 6, event record 7, alloc 10, free 11. */
 int sim_node_type(const sim_node *node);
 int sim_graph_dot(const sim_graph *graph, const char *path, unsigned flags); /* 304 where the file cannot be written */
@@ -92,13 +96,24 @@ uint64_t sim_exec_flags(const sim_graph_exec *exec); /* as they were given */
 /* Called by schedule.c: the last operation of a launch is done. */
 void sim_exec_release(sim_graph_exec *exec);
 int sim_exec_launch(sim_graph_exec *exec, sim_stream *stream);
+/* CUgraphExecUpdateResult */
+enum {
+  SIM_UPDATE_SUCCESS,
+  SIM_UPDATE_ERROR,
+  SIM_UPDATE_TOPOLOGY_CHANGED,
+  SIM_UPDATE_NODE_TYPE_CHANGED,
+  SIM_UPDATE_PARAMETERS_CHANGED = 5,
+  SIM_UPDATE_NOT_SUPPORTED,
+  SIM_UPDATE_UNSUPPORTED_FUNCTION_CHANGE,
+  SIM_UPDATE_ATTRIBUTES_CHANGED,
+};
 typedef struct {
   int result;
   sim_node *error_node, *error_from_node;
 } sim_exec_update_info; /* result: CUgraphExecUpdateResult */
 int sim_exec_update(sim_graph_exec *exec, sim_graph *graph,
                     sim_exec_update_info *info); /* 910 where the topology differs */
-/* Replaces the parameters of one node of an instantiated graph (cudaGraphExecKernelNodeSetParams and friends). */
+/* Takes what `work` owns in every case. Replaces the parameters of one node of an instantiated graph (cudaGraphExecKernelNodeSetParams and friends). */
 int sim_exec_set_node(sim_graph_exec *exec, sim_node *node, sim_work *work);
 
 /* ---- user objects ---- */

@@ -10,6 +10,7 @@
 #include "event.h"
 #include "exec.h"
 #include "graph.h"
+#include "pool.h"
 #include "report.h"
 #include "result.h"
 
@@ -18,27 +19,37 @@ enum { WAIT_GREATER = 0, WAIT_EQUAL = 1, WAIT_AND = 2, WAIT_NOR = 3, WAIT_KINDS 
 
 /* ---- what it owns ---- */
 
+/* Nothing that `out` owns is left where this fails. */
 int sim_work_copy(sim_work *out, const sim_work *work) {
   *out = *work;
-  if (work->staged) {
+  int result = SIM_SUCCESS;
+  switch (work->kind) {
+  case SIM_OPERATION_COPY: {
+    if (!work->staged)
+      break;
     size_t size = (size_t)(work->copy.width * work->copy.height * work->copy.depth);
     out->staged = malloc(size ? size : 1);
-    if (!out->staged)
-      return SIM_OUT_OF_MEMORY;
-    memcpy(out->staged, work->staged, size);
+    if (out->staged)
+      memcpy(out->staged, work->staged, size);
+    else
+      result = SIM_OUT_OF_MEMORY;
+    break;
   }
-  switch (work->kind) {
   case SIM_OPERATION_LAUNCH:
     out->launch = sim_launch_copy(work->launch);
-    return out->launch ? SIM_SUCCESS : SIM_OUT_OF_MEMORY;
+    result = out->launch ? SIM_SUCCESS : SIM_OUT_OF_MEMORY;
+    break;
   case SIM_OPERATION_RECORD:
   case SIM_OPERATION_WAIT:
     if (out->event)
       sim_event_retain(out->event);
-    return SIM_SUCCESS;
-  case SIM_OPERATION_CHILD: return sim_graph_clone(&out->child, work->child);
-  default: return SIM_SUCCESS;
+    break;
+  case SIM_OPERATION_CHILD: result = sim_graph_clone(&out->child, work->child); break;
+  default: break;
   }
+  if (result)
+    *out = (sim_work){.kind = SIM_OPERATION_EMPTY};
+  return result;
 }
 
 void sim_work_drop(sim_work *work) {
@@ -50,7 +61,12 @@ void sim_work_drop(sim_work *work) {
     if (work->event)
       sim_event_release(work->event);
     break;
-  case SIM_OPERATION_CHILD: sim_graph_destroy(work->child); break;
+  case SIM_OPERATION_CHILD:
+    if (work->child) {
+      work->child->parent = NULL;
+      sim_graph_drop(work->child);
+    }
+    break;
   default: break;
   }
   *work = (sim_work){.kind = SIM_OPERATION_EMPTY, .call = work->call, .device = work->device};
@@ -125,17 +141,6 @@ bool sim_work_may_run(const sim_work *work) {
   return value_satisfied(work, allocation->host + (work->value.address - allocation->address));
 }
 
-static int allocation_run(const sim_work *work) {
-  sim_allocation *allocation = sim_memory_find(work->allocation);
-  if (!allocation || allocation->address != work->allocation)
-    return SIM_SUCCESS; /* gone with its context */
-  if (work->kind == SIM_OPERATION_FREE)
-    sim_memory_release(allocation);
-  else
-    allocation->state = SIM_STATE_LIVE;
-  return SIM_SUCCESS;
-}
-
 static int host_run(const sim_work *work) {
   void (*function)(void *) = work->host.function;
   void *data = work->host.data;
@@ -151,8 +156,8 @@ int sim_work_run(sim_work *work, sim_context *context) {
   case SIM_OPERATION_SET: return sim_set_run(&work->set, work->device);
   case SIM_OPERATION_LAUNCH: return sim_launch_run(work->launch, context);
   case SIM_OPERATION_HOST: return host_run(work);
-  case SIM_OPERATION_ALLOCATE:
-  case SIM_OPERATION_FREE: return allocation_run(work);
+  case SIM_OPERATION_ALLOCATE: return sim_pool_run_allocate(work->allocation, work->call);
+  case SIM_OPERATION_FREE: return sim_pool_run_free(work->allocation, work->call);
   case SIM_OPERATION_WAIT_VALUE: return value_at(work, false) ? SIM_SUCCESS : SIM_ILLEGAL_ADDRESS;
   case SIM_OPERATION_WRITE_VALUE: return value_write(work);
   case SIM_OPERATION_EMPTY:

@@ -252,7 +252,7 @@ void sim_schedule_end_context(const sim_context *context) {
   sim_operation *next;
   for (sim_operation *each = oldest; each; each = next) {
     next = each->next;
-    if (each->context != context)
+    if (each->context != context && each->stream->context != context)
       continue;
     if (each->state == SIM_OPERATION_WAITING) {
       operation_finish(each, SIM_SUCCESS, 0);

@@ -102,6 +102,7 @@ int sim_stream_destroy(sim_stream *stream) {
   stream->destroyed = true;
   if (!stream->waiting)
     stream_free(stream);
+  sim_user_object_reap();
   return SIM_SUCCESS;
 }
 
@@ -173,7 +174,7 @@ static int need_legacy_rule(sim_operation *operation, sim_stream *stream) {
   return SIM_SUCCESS;
 }
 
-int sim_stream_enqueue(sim_operation **out, sim_stream *stream, sim_work *work, sim_operation *const *others,
+int sim_stream_prepare(sim_operation **out, sim_stream *stream, sim_work *work, sim_operation *const *others,
                        size_t count) {
   *out = NULL;
   if (stream->context->lost) {
@@ -193,7 +194,8 @@ int sim_stream_enqueue(sim_operation **out, sim_stream *stream, sim_work *work, 
   if (!result)
     result = need_legacy_rule(made, stream);
   for (size_t i = 0; i < count && !result; i++) {
-    sim_clock_join(&made->clock, others[i]->clock);
+    if (others[i])
+      sim_clock_join(&made->clock, others[i]->clock);
     result = sim_operation_need(made, others[i]);
   }
   if (result) {
@@ -206,7 +208,6 @@ int sim_stream_enqueue(sim_operation **out, sim_stream *stream, sim_work *work, 
     sim_clock_tick(&made->clock, stream->lane);
     sim_clock_set(&stream->clock, made->clock);
   }
-  sim_operation_enqueue(made);
   *out = made;
   return SIM_SUCCESS;
 }
@@ -221,7 +222,7 @@ static int context_result(const sim_context *context) {
   return sim_context_check(context) ? SIM_CONTEXT_IS_DESTROYED : context->lost;
 }
 
-static int submitted(const sim_context *context) {
+int sim_stream_submitted(const sim_context *context) {
   if (sim_config_get()->schedule != SIM_SCHEDULE_EAGER)
     return SIM_SUCCESS;
   sim_schedule_enqueued();
@@ -238,10 +239,11 @@ int sim_stream_submit(sim_stream *stream, sim_work *work) {
   }
   sim_operation *made;
   sim_context *context = stream->context;
-  result = sim_stream_enqueue(&made, stream, work, NULL, 0);
+  result = sim_stream_prepare(&made, stream, work, NULL, 0);
   if (result)
     return result;
-  return submitted(context);
+  sim_operation_enqueue(made);
+  return sim_stream_submitted(context);
 }
 
 int sim_stream_wait_event(sim_stream *stream, sim_event *event, unsigned flags) {
@@ -267,12 +269,13 @@ int sim_stream_wait_event(sim_stream *stream, sim_event *event, unsigned flags) 
   if (result)
     return result;
   sim_event_retain(event);
-  sim_operation *made, *record = event->record;
+  sim_operation *made;
   sim_context *context = stream->context;
-  result = sim_stream_enqueue(&made, stream, &work, &record, record != NULL);
+  result = sim_stream_prepare(&made, stream, &work, &event->record, 1);
   if (result)
     return result;
-  return submitted(context);
+  sim_operation_enqueue(made);
+  return sim_stream_submitted(context);
 }
 
 /* ---- waiting ---- */

@@ -70,10 +70,13 @@ uint64_t sim_stream_waiting(void);
 uint64_t sim_stream_ran(void);
 uint64_t sim_stream_live(void);
 
-/* Enqueues `work` behind what the stream does, and behind `others` too: launches of graphs. As sim_stream_submit, but never
-   captured; *out: the operation, borrowed until it is done; NULL where it is already. */
-int sim_stream_enqueue(sim_operation **out, sim_stream *stream, sim_work *work, sim_operation *const *others,
+/* Makes the operation of `work`, behind what the stream does and behind `others` (NULL among them: none); it is not enqueued yet
+   (schedule.h). Takes what `work` owns in every case. Never captured. 0, the result of a lost context, or 2. */
+int sim_stream_prepare(sim_operation **out, sim_stream *stream, sim_work *work, sim_operation *const *others,
                        size_t count);
+
+/* After something was enqueued: with the eager schedule it runs, and the sticky result of the context is the answer. */
+int sim_stream_submitted(const sim_context *context);
 
 /* 400 for what is no living stream (0, 1 and 2 are none here). */
 int sim_stream_check(const sim_stream *stream);

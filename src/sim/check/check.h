@@ -11,7 +11,7 @@ struct sim_shadow {
   struct sim_stream_shadow *stream; /* check/stream.c: who wrote and read which sectors last */
 };
 struct sim_shadow *sim_shadow_get(sim_allocation *allocation); /* NULL without memory: then nothing is checked */
-void sim_shadow_free(struct sim_shadow *shadow); /* NULL is right */
+void sim_shadow_free(struct sim_shadow *shadow);               /* NULL is right */
 /* check/stream.c */
 void sim_stream_shadow_free(struct sim_stream_shadow *shadow);
 
@@ -28,7 +28,8 @@ uint64_t sim_init_find(sim_allocation *allocation, uint64_t address, uint64_t by
 typedef struct sim_clock sim_clock;
 /* When an operation has run: what it touched (copies and sets from sim_work_touches, kernels from the sectors that they marked) is compared with
    what others touched before; a pair without order is reported with both operations, their streams and the missing edge. */
-void sim_stream_check_begin(const sim_stream *stream, const sim_work *work, const sim_clock *clock, uint64_t operation);
+void sim_stream_check_begin(const sim_stream *stream, const sim_work *work, const sim_clock *clock,
+                            uint64_t operation); /* its id */
 void sim_stream_check_touch(sim_allocation *allocation, uint64_t begin, uint64_t end, bool write);
 int sim_stream_check_end(void); /* 719 where findings are fatal and there was one */
 /* The host reads or writes memory (a synchronous copy, a free, cudaHostUnregister) that operations which nobody waited for still use. */
