@@ -7,12 +7,18 @@
 #include "memory.h"
 #include "result.h"
 
-enum { LEAF = 128 };
+enum { LEAF = 16, LINE = 64 /* bytes of a cache line */ };
+
+/* The size stands beside the pointer: records lie all over memory, and to touch the wrong one costs more than the search. */
+typedef struct {
+  uint64_t size;
+  sim_allocation *allocation;
+} entry;
 
 typedef struct {
+  _Alignas(LINE) uint64_t keys[LEAF]; /* past the count: UINT64_MAX, so that a search need not know it */
+  entry entries[LEAF];
   uint32_t count; /* at least 1 */
-  uint64_t keys[LEAF];
-  sim_allocation *values[LEAF];
 } leaf;
 
 /* firsts[i] is leaves[i]->keys[0]. */
@@ -20,16 +26,37 @@ static uint64_t *firsts;
 static leaf **leaves;
 static size_t leaf_count, leaf_room;
 
-/* How many of the sorted keys are not above `key`. Without branches that depend on the keys: they would be guessed wrong half of
-   the time. */
+/* How many of the sorted keys are not above `key`. Four parts at a time, and without branches that depend on the keys: those would
+   be guessed wrong half of the time. */
 static size_t keys_until(const uint64_t *keys, size_t count, uint64_t key) {
-  const uint64_t *base = keys;
-  while (count > 1) {
-    size_t half = count / 2;
-    base = base[half - 1] <= key ? base + half : base;
-    count -= half;
+  size_t at = 0, rest = 0;
+  while (count >= 8) {
+    const uint64_t *part = keys + at;
+    size_t quarter = count / 4;
+    at += quarter *
+          ((size_t)(part[quarter - 1] <= key) + (part[2 * quarter - 1] <= key) + (part[3 * quarter - 1] <= key));
+    count -= 3 * quarter;
   }
-  return (size_t)(base - keys) + (count && *base <= key);
+  for (size_t i = 0; i < count; i++)
+    rest += keys[at + i] <= key;
+  return at + rest;
+}
+
+/* All lines of a leaf come from memory at once, not one after the other as the search asks for them. */
+static void leaf_prefetch(const leaf *in) {
+  const char *at = (const char *)in;
+  for (size_t i = 0; i < sizeof in->keys + sizeof in->entries; i += LINE)
+    __builtin_prefetch(at + i);
+}
+
+sim_allocation *sim_index_find(uint64_t address) {
+  size_t i = keys_until(firsts, leaf_count, address);
+  if (!i || address == UINT64_MAX)
+    return NULL;
+  const leaf *in = leaves[i - 1];
+  leaf_prefetch(in);
+  size_t j = keys_until(in->keys, LEAF, address) - 1;
+  return address - in->keys[j] < in->entries[j].size ? in->entries[j].allocation : NULL;
 }
 
 sim_allocation *sim_index_floor(uint64_t address) {
@@ -37,7 +64,7 @@ sim_allocation *sim_index_floor(uint64_t address) {
   if (!i)
     return NULL;
   const leaf *in = leaves[i - 1];
-  return in->values[keys_until(in->keys, in->count, address) - 1];
+  return in->entries[keys_until(in->keys, in->count, address) - 1].allocation;
 }
 
 sim_allocation *sim_index_above(uint64_t address) {
@@ -46,9 +73,9 @@ sim_allocation *sim_index_above(uint64_t address) {
     const leaf *in = leaves[i - 1];
     size_t j = keys_until(in->keys, in->count, address);
     if (j < in->count)
-      return in->values[j];
+      return in->entries[j].allocation;
   }
-  return i < leaf_count ? leaves[i]->values[0] : NULL;
+  return i < leaf_count ? leaves[i]->entries[0].allocation : NULL;
 }
 
 /* A new leaf at position `at`, without entries. */
@@ -65,10 +92,11 @@ static leaf *leaf_open(size_t at) {
       return NULL;
     leaf_room = room;
   }
-  leaf *made = malloc(sizeof *made);
+  leaf *made = aligned_alloc(LINE, sizeof *made);
   if (!made)
     return NULL;
   made->count = 0;
+  memset(made->keys, 0xff, sizeof made->keys);
   memmove(firsts + at + 1, firsts + at, (leaf_count - at) * sizeof *firsts);
   memmove(leaves + at + 1, leaves + at, (leaf_count - at) * sizeof *leaves);
   leaves[at] = made;
@@ -85,8 +113,9 @@ static bool leaf_split(size_t *i, uint64_t key) {
   uint32_t keep = key > full->keys[LEAF - 1] ? LEAF - 1 : LEAF / 2;
   upper->count = LEAF - keep;
   memcpy(upper->keys, full->keys + keep, upper->count * sizeof *upper->keys);
-  memcpy(upper->values, full->values + keep, upper->count * sizeof(sim_allocation *));
+  memcpy(upper->entries, full->entries + keep, upper->count * sizeof(entry));
   full->count = keep;
+  memset(full->keys + keep, 0xff, (LEAF - keep) * sizeof *full->keys);
   firsts[*i + 1] = upper->keys[0];
   *i += key >= upper->keys[0];
   return true;
@@ -106,9 +135,9 @@ int sim_index_add(sim_allocation *allocation) {
   leaf *in = leaves[i];
   size_t j = keys_until(in->keys, in->count, key);
   memmove(in->keys + j + 1, in->keys + j, (in->count - j) * sizeof *in->keys);
-  memmove(in->values + j + 1, in->values + j, (in->count - j) * sizeof(sim_allocation *));
+  memmove(in->entries + j + 1, in->entries + j, (in->count - j) * sizeof(entry));
   in->keys[j] = key;
-  in->values[j] = allocation;
+  in->entries[j] = (entry){allocation->size, allocation};
   in->count++;
   firsts[i] = in->keys[0];
   return SIM_SUCCESS;
@@ -120,11 +149,12 @@ void sim_index_remove(const sim_allocation *allocation) {
     return;
   leaf *in = leaves[i];
   size_t j = keys_until(in->keys, in->count, allocation->address) - 1;
-  if (in->values[j] != allocation)
+  if (in->entries[j].allocation != allocation)
     return;
   in->count--;
   memmove(in->keys + j, in->keys + j + 1, (in->count - j) * sizeof *in->keys);
-  memmove(in->values + j, in->values + j + 1, (in->count - j) * sizeof(sim_allocation *));
+  memmove(in->entries + j, in->entries + j + 1, (in->count - j) * sizeof(entry));
+  in->keys[in->count] = UINT64_MAX;
   if (in->count) {
     firsts[i] = in->keys[0];
     return;

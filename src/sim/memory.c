@@ -43,8 +43,7 @@ int sim_memory_start(sim_device *device, uint64_t bytes) {
 }
 
 sim_allocation *sim_memory_find(uint64_t address) {
-  sim_allocation *below = sim_index_floor(address);
-  return below && address - below->address < below->size ? below : NULL;
+  return sim_index_find(address);
 }
 
 uint64_t sim_memory_generation(void) {
