@@ -74,7 +74,13 @@ typedef enum { PTX_GENERIC, PTX_REG, PTX_CONST, PTX_GLOBAL, PTX_LOCAL, PTX_PARAM
   X(MMA, "mma", outside) X(LDMATRIX, "ldmatrix", outside) X(STMATRIX, "stmatrix", outside) \
   X(MOVMATRIX, "movmatrix", outside) X(WGMMA, "wgmma", outside) X(TCGEN05, "tcgen05", outside) \
   X(TENSORMAP, "tensormap", outside) X(MULTIMEM, "multimem", outside) X(MAPA, "mapa", outside) \
-  X(GETCTARANK, "getctarank", outside) X(CLUSTERLAUNCHCONTROL, "clusterlaunchcontrol", outside)
+  X(GETCTARANK, "getctarank", outside) X(CLUSTERLAUNCHCONTROL, "clusterlaunchcontrol", outside) \
+  X(VADD, "vadd", outside) X(VSUB, "vsub", outside) X(VABSDIFF, "vabsdiff", outside) X(VMIN, "vmin", outside) \
+  X(VMAX, "vmax", outside) X(VSHL, "vshl", outside) X(VSHR, "vshr", outside) X(VMAD, "vmad", outside) \
+  X(VSET, "vset", outside) X(VADD2, "vadd2", outside) X(VSUB2, "vsub2", outside) X(VAVRG2, "vavrg2", outside) \
+  X(VABSDIFF2, "vabsdiff2", outside) X(VMIN2, "vmin2", outside) X(VMAX2, "vmax2", outside) X(VSET2, "vset2", outside) \
+  X(VADD4, "vadd4", outside) X(VSUB4, "vsub4", outside) X(VAVRG4, "vavrg4", outside) X(VABSDIFF4, "vabsdiff4", outside) \
+  X(VMIN4, "vmin4", outside) X(VMAX4, "vmax4", outside) X(VSET4, "vset4", outside)
 // clang-format on
 
 typedef enum {
@@ -98,7 +104,8 @@ extern const char *const ptx_opcode_text[PTX_OPCODE_COUNT];
   X(LANEMASK_GT, "lanemask_gt", 4, 1) X(DYNAMIC_SMEM_SIZE, "dynamic_smem_size", 4, 1) \
   X(TOTAL_SMEM_SIZE, "total_smem_size", 4, 1) X(AGGR_SMEM_SIZE, "aggr_smem_size", 4, 1) \
   X(RESERVED_SMEM_OFFSET_BEGIN, "reserved_smem_offset_begin", 4, 1) \
-  X(RESERVED_SMEM_OFFSET_END, "reserved_smem_offset_end", 4, 1) \
+  X(RESERVED_SMEM_OFFSET_0, "reserved_smem_offset_0", 4, 1) \
+  X(RESERVED_SMEM_OFFSET_1, "reserved_smem_offset_1", 4, 1) X(RESERVED_SMEM_OFFSET_END, "reserved_smem_offset_end", 4, 1) \
   X(RESERVED_SMEM_OFFSET_CAP, "reserved_smem_offset_cap", 4, 1) X(CLUSTERID, "clusterid", 4, 3) \
   X(NCLUSTERID, "nclusterid", 4, 3) X(CLUSTER_CTAID, "cluster_ctaid", 4, 3) \
   X(CLUSTER_NCTAID, "cluster_nctaid", 4, 3) X(CLUSTER_CTARANK, "cluster_ctarank", 4, 1) \
