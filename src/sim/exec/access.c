@@ -92,8 +92,8 @@ static inline bool space_offsets(sim_warp *warp, const sim_op *op, uint32_t mask
   return false;
 }
 
-static sim_shape shared_offsets(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t bytes, int what,
-                                uint32_t *offset, sim_lanes *lanes) {
+sim_shape SIM_ISA_NAME(sim_access_shared_at)(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t bytes, int what,
+                                             uint32_t *offset, sim_lanes *lanes) {
   sim_block *block = warp->block;
   if (!space_offsets(warp, op, mask, bytes, what, "shared", block->shared_bytes, offset))
     return SIM_SHAPE_STOP;
@@ -142,18 +142,18 @@ static sim_shape param_offsets(sim_warp *warp, const sim_op *op, uint32_t mask, 
   return SIM_SHAPE_SCATTERED;
 }
 
-#define SPACE(name)                                                                                                    \
+#define SPACE(name, offsets)                                                                                           \
   sim_shape SIM_ISA_NAME(sim_access_##name)(sim_warp * warp, const sim_op *op, uint32_t mask, uint32_t bytes,          \
                                             int what, int64_t offset, sim_lanes *lanes) {                              \
     const uint32_t *address = SIM_IN(uint32_t, 0);                                                                     \
     uint32_t at[SIM_WARP_SIZE];                                                                                        \
     for (int lane = 0; lane < SIM_WARP_SIZE; lane++)                                                                   \
       at[lane] = address[lane] + (uint32_t)offset;                                                                     \
-    return name##_offsets(warp, op, mask, bytes, what, at, lanes);                                                     \
+    return offsets(warp, op, mask, bytes, what, at, lanes);                                                            \
   }
-SPACE(shared)
-SPACE(local)
-SPACE(param)
+SPACE(shared, SIM_ISA_NAME(sim_access_shared_at))
+SPACE(local, local_offsets)
+SPACE(param, param_offsets)
 
 /* ---- generic addresses ---- */
 
@@ -165,7 +165,7 @@ static sim_shape access_window(sim_warp *warp, const sim_op *op, uint32_t mask, 
     offset[lane] = inside > UINT32_MAX ? UINT32_MAX & ~31u : (uint32_t)inside;
   }
   switch (window) {
-  case SIM_WINDOW_SHARED: return shared_offsets(warp, op, mask, bytes, what, offset, lanes);
+  case SIM_WINDOW_SHARED: return SIM_ISA_NAME(sim_access_shared_at)(warp, op, mask, bytes, what, offset, lanes);
   case SIM_WINDOW_LOCAL: return local_offsets(warp, op, mask, bytes, what, offset, lanes);
   case SIM_WINDOW_PARAM: return param_offsets(warp, op, mask, bytes, what, offset, lanes);
   case 0: return access_addresses(warp, op, mask, bytes, what, lanes);

@@ -16,10 +16,7 @@ enum { SIM_READ = 1, SIM_WRITE = 2, SIM_UPDATE = 3 };
 enum {
   SIM_ACCESS_GENERIC = 1, /* the address may lie in a window */
   SIM_ACCESS_STRONG = 2,  /* volatile, relaxed, acquire, release, atomic: no race with another one of these */
-  SIM_ACCESS_ORDERS = 4,  /* acquire, release: orders what surrounds it, for the race checker */
-  SIM_ACCESS_VECTOR = 8,  /* op->extra is a sim_vector */
-  SIM_ACCESS_SHARED = 16, /* atomics: the space, in one field of two bits; 0: global or generic */
-  SIM_ACCESS_NOTHING = 32 /* the result of an atomic is not wanted */
+  SIM_ACCESS_SHARED = 4,  /* atomics and barriers: the address is one of shared memory */
 };
 
 /* An access of several elements: where they go to or come from. */
@@ -67,6 +64,10 @@ sim_shape SIM_ISA_NAME(sim_access_local)(sim_warp *warp, const sim_op *op, uint3
                                          int64_t offset, sim_lanes *lanes);
 sim_shape SIM_ISA_NAME(sim_access_param)(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t bytes, int what,
                                          int64_t offset, sim_lanes *lanes);
+
+/* The same for offsets that are known; those of lanes out of the mask are overwritten. */
+sim_shape SIM_ISA_NAME(sim_access_shared_at)(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t bytes, int what,
+                                             uint32_t *offset, sim_lanes *lanes);
 
 /* ---- the checkers, called where grid->check is not 0 (exec/check.c); false: the launch stops ---- */
 bool SIM_ISA_NAME(sim_check_range)(sim_warp *warp, const sim_op *op, uint32_t bytes, int what,
