@@ -13,7 +13,7 @@ local C_GENERATED = { ["abi_text.h"] = "module" }
 local C_LINES = 450
 
 local LUA_RANK = {
-  info = 0, -- what the command prints
+  command = -1, info = 0, simulator = 0, -- what the command prints
   init = 1, exchange = 2, cuda = 2, tensor = 3, python = 3,
   create = 4, index = 4, format = 4, view = 5, slots = 6, element = 7, -- what tensor is made of
   dtype = 8, check = 9, error = 10, lib = 11,

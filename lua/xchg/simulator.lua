@@ -155,8 +155,8 @@ end
 
 local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
-local function fail(...)
-  io.stderr:write("xchg: ", ..., "\n")
+local function fail(why)
+  io.stderr:write("xchg: ", why, "\n")
   return 1
 end
 
@@ -167,8 +167,7 @@ local function run(variables, arguments)
   for i = 1, count do list[i - 1] = arguments[i] end
   io.stdout:flush()
   ffi.C.execvp(arguments[1], list)
-  local why = failure()
-  return fail("sim run: ", arguments[1], ": ", why)
+  return fail(("sim run: %s: %s"):format(arguments[1], failure()))
 end
 
 --- Runs `xchg sim ...`; gives the exit status.

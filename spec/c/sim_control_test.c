@@ -77,7 +77,7 @@ static void test_started(void) {
   CHECK_EQUAL(xsim_configure("CHECK", "none"), 0);
 }
 
-static void test_failures(void) {
+static void test_failing(void) {
   void *pointer = NULL;
   CHECK_EQUAL(xsim_fail("cudaMalloc:2:2"), 0);
   CHECK_EQUAL(cudaMalloc(&pointer, 16), 0);
@@ -188,7 +188,7 @@ int main(void) {
   CHECK_EQUAL(xsim_version(), 1);
   test_settings();
   test_started();
-  test_failures();
+  test_failing();
   test_reports();
   test_counters();
   test_fork();

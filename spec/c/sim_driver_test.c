@@ -21,12 +21,13 @@ static void look_up(const char *name, int version, uint64_t flags, any *wanted, 
   CHECK(found == wanted_address);
 }
 
-extern any cuMemAlloc_v2, cuMemAlloc, cuStreamSynchronize, cuStreamSynchronize_ptsz, cuCtxGetDevice, cuCtxGetDevice_v2,
+extern int cuMemAlloc_v2(uint64_t *, size_t);
+extern any cuMemAlloc, cuStreamSynchronize, cuStreamSynchronize_ptsz, cuCtxGetDevice, cuCtxGetDevice_v2,
     cuMemcpyHtoD_v2_ptds, cuStreamGetCtx, cuStreamGetCtx_v2;
 
 static void test_lookup(void) {
-  look_up("cuMemAlloc", 3020, 0, cuMemAlloc_v2, 0, 0);
-  look_up("cuMemAlloc", 13000, 0, cuMemAlloc_v2, 0, 0);
+  look_up("cuMemAlloc", 3020, 0, (any *)(void (*)(void))cuMemAlloc_v2, 0, 0);
+  look_up("cuMemAlloc", 13000, 0, (any *)(void (*)(void))cuMemAlloc_v2, 0, 0);
   look_up("cuMemAlloc", 3010, 0, cuMemAlloc, 0, 0);
   look_up("cuCtxGetDevice", 12080, 0, cuCtxGetDevice, 0, 0);
   look_up("cuCtxGetDevice", 13000, 0, cuCtxGetDevice_v2, 0, 0);
@@ -112,7 +113,7 @@ static void test_contexts(void) {
   CHECK_EQUAL(active, 1);
   CHECK_EQUAL(cuCtxGetCurrent(&current), 0);
   CHECK(current == NULL);
-  CHECK_EQUAL(cuCtxSetCurrent((sim_context *)test_before_init), SIM_INVALID_CONTEXT);
+  CHECK_EQUAL(cuCtxSetCurrent((sim_context *)&primary), SIM_INVALID_CONTEXT);
   CHECK_EQUAL(cuCtxSetCurrent(primary), 0);
   CHECK_EQUAL(cuCtxCreate_v2(&other, 0, 0), 0);
   CHECK_EQUAL(cuCtxGetCurrent(&current), 0);
@@ -146,7 +147,7 @@ extern int cuMemFree_v2(uint64_t), cuMemHostAlloc(void **, size_t, unsigned), cu
 
 static uint64_t allocate(size_t size) {
   uint64_t address = 0;
-  CHECK_EQUAL(((int (*)(uint64_t *, size_t))cuMemAlloc_v2)(&address, size), 0);
+  CHECK_EQUAL(cuMemAlloc_v2(&address, size), 0);
   return address;
 }
 
@@ -342,7 +343,7 @@ static void test_stubs(void) {
 static void test_loss(void) {
   uint64_t a = allocate(4), b = 0;
   CHECK_EQUAL(xsim_lose(0, 719), 0);
-  CHECK_EQUAL(((int (*)(uint64_t *, size_t))cuMemAlloc_v2)(&b, 4), SIM_LAUNCH_FAILED);
+  CHECK_EQUAL(cuMemAlloc_v2(&b, 4), SIM_LAUNCH_FAILED);
   CHECK_EQUAL(cuMemFree_v2(a), SIM_LAUNCH_FAILED);
   CHECK_EQUAL(cuCtxSynchronize(), SIM_LAUNCH_FAILED);
   int count = 0;
