@@ -7,7 +7,7 @@
 #include "../result.h"
 
 struct sim_clock {
-  unsigned count;
+  unsigned count, lane;
   uint64_t moments[];
 };
 
@@ -58,6 +58,8 @@ static bool clock_reserve(sim_clock **clock, unsigned count) {
     return false;
   }
   memset(grown->moments + had, 0, (count - had) * sizeof *grown->moments);
+  if (!*clock)
+    grown->lane = 0;
   grown->count = count;
   *clock = grown;
   return true;
@@ -72,8 +74,10 @@ void sim_clock_join(sim_clock **clock, const sim_clock *other) {
 }
 
 void sim_clock_tick(sim_clock **clock, unsigned lane) {
-  if (lane < lane_room && clock_reserve(clock, lane + 1))
-    (*clock)->moments[lane] = ++lanes[lane];
+  if (lane >= lane_room || !clock_reserve(clock, lane + 1))
+    return;
+  (*clock)->moments[lane] = ++lanes[lane];
+  (*clock)->lane = lane;
 }
 
 void sim_clock_set(sim_clock **out, const sim_clock *clock) {
@@ -84,6 +88,10 @@ void sim_clock_set(sim_clock **out, const sim_clock *clock) {
 
 void sim_clock_free(sim_clock *clock) {
   free(clock);
+}
+
+unsigned sim_clock_lane(const sim_clock *clock) {
+  return clock->lane;
 }
 
 uint64_t sim_clock_moment(const sim_clock *clock, unsigned lane) {

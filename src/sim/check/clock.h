@@ -23,6 +23,9 @@ void sim_clock_tick(sim_clock **clock, unsigned lane);
 void sim_clock_set(sim_clock **out, const sim_clock *clock);
 void sim_clock_free(sim_clock *clock);
 
+/* The lane that *clock ticked on last: whose moment it is. */
+unsigned sim_clock_lane(const sim_clock *clock);
+
 /* The moment of `lane` that the clock comes after. */
 uint64_t sim_clock_moment(const sim_clock *clock, unsigned lane);
 
