@@ -23,13 +23,17 @@ int close(int);
 
 -- ---- arguments ----
 
-local function typed(ctype)
-  return ffi.typeof(ctype .. "[?]")
+-- Types by their text: each text is parsed once.
+local types = {}
+local function typed(ctype, suffix)
+  local text = ctype .. (suffix or "[?]")
+  types[text] = types[text] or ffi.typeof(text)
+  return types[text]
 end
 
 --- A scalar or a struct by value.
 function M.value(ctype, value)
-  local host = ffi.new(ctype .. "[1]")
+  local host = ffi.new(typed(ctype, "[1]"))
   if value ~= nil then host[0] = value end
   return { kind = "value", host = host }
 end
@@ -124,10 +128,22 @@ end
 
 local bits_of = { float = "int32_t", double = "int64_t" }
 
+-- An element as a Lua value. A NaN's payload must not become one: LuaJIT would take it for an object.
+local function element(ctype, array, i)
+  if ctype == "float" then
+    local n = ffi.cast("uint32_t *", array)[i]
+    if n % 0x80000000 > 0x7f800000 then return 0 / 0 end
+  elseif ctype == "double" then
+    local n = ffi.cast("uint64_t *", array)[i]
+    if n % 0x8000000000000000ULL > 0x7ff0000000000000ULL then return 0 / 0 end
+  end
+  return array[i]
+end
+
 -- The position of a float among all floats, so that neighbours differ by one.
 local function position(ctype, x)
-  local box = ffi.new(ctype .. "[1]", x)
-  local n = ffi.cast(bits_of[ctype] .. " *", box)[0]
+  local box = typed(ctype, "[1]")(x)
+  local n = ffi.cast(typed(bits_of[ctype], " *"), box)[0]
   if ctype == "float" then
     return n < 0 and -2147483648 - n or n
   end
@@ -136,7 +152,7 @@ end
 
 local function same_bits(ctype, got, want)
   local size = ffi.sizeof(ctype)
-  local a, b = ffi.new(ctype .. "[1]"), ffi.new(ctype .. "[1]")
+  local a, b = typed(ctype, "[1]")(), typed(ctype, "[1]")()
   a[0], b[0] = got, want
   return ffi.string(a, size) == ffi.string(b, size)
 end
@@ -172,18 +188,19 @@ local function difference(argument, got)
     local want
     if argument.want then want = argument.want(i) else want = argument.host[i] end
     if want ~= nil then
-      local box = ffi.new(ctype .. "[1]")
+      local box = typed(ctype, "[1]")()
       box[0] = want
       want = box[0]
+      local value = element(ctype, got, i)
       local right
       if bound then
-        right = close(ctype, got[i], want, type(bound) == "function" and bound(i) or bound)
+        right = close(ctype, value, want, type(bound) == "function" and bound(i) or bound)
       else
-        right = same_bits(ctype, got[i], want) or (floating and got[i] ~= got[i] and want ~= want)
+        right = same_bits(ctype, value, want) or (floating and value ~= value and want ~= want)
       end
       if not right then
         return ("%s element %d of %d: got %s, expected %s"):format(argument.name or ctype, i, argument.count,
-          show(ctype, got[i]), show(ctype, want))
+          show(ctype, value), show(ctype, want))
       end
     end
   end
