@@ -14,6 +14,11 @@ typedef struct {
 
 void sim_kernel_get_attributes(const sim_kernel *kernel, int device, sim_kernel_attributes *out);
 int sim_kernel_set_max_dynamic_shared(sim_kernel *kernel, int device, int bytes); /* 1: above opt-in minus static */
+/* Threads that a block may have by registers and launch bounds; registers that a warp takes. */
+int sim_kernel_max_threads(const sim_kernel *kernel);
+int sim_kernel_warp_registers(const sim_kernel *kernel);
+/* Dynamic shared memory that a launch may ask for: 48 KiB less the static one, or what was opted in to. */
+int sim_kernel_max_dynamic_shared(const sim_kernel *kernel, int device);
 /* Offset and size of parameter `index`: 1 past the end. */
 int sim_kernel_parameter(const sim_kernel *kernel, size_t index, size_t *offset, size_t *size);
 

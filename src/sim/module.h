@@ -25,6 +25,7 @@ struct sim_kernel {
   int32_t dynamic_shared[SIM_DEVICES_MAX]; /* cudaFuncAttributeMaxDynamicSharedMemorySize that was set; -1: not */
   int32_t carveout[SIM_DEVICES_MAX];
   bool non_portable_cluster;
+  bool retired; /* its context has ended: kept for launches that wait */
   sim_kernel *next;
 };
 
@@ -33,10 +34,16 @@ struct sim_library {
   char *image; /* owned: the text, for cuLink and for those who ask for it */
   size_t image_size;
   sim_context *context; /* of a module (cuModuleLoadData): only there; NULL: a library */
-  sim_kernel *kernels;  /* owned; made at load, in the order of the text */
+  sim_kernel *kernels;  /* owned; those made at load, in the order of the text, then CUfunctions */
+  sim_kernel *last_kernel;
+  sim_kernel **by_name; /* those made at load, sorted */
   size_t kernel_count;
-  sim_instance *instances; /* owned */
-  sim_library *next;       /* all that live */
+  const ptx_symbol **variables; /* those that have a name for the host, sorted */
+  size_t variable_count;
+  sim_instance *instances;  /* owned */
+  sim_allocation **managed; /* by symbol index; one for all instances; NULL: none yet */
+  uint32_t references;      /* the handle, and launches that wait */
+  sim_library *next;        /* all that live */
 };
 
 /* Loads an image: PTX text (NUL-terminated or `length` long; length 0: unknown, then up to the NUL, at most 16 MiB). 209 for an ELF or fat binary
@@ -45,7 +52,10 @@ int sim_library_load(sim_library **out, const void *image, size_t length, sim_co
 int sim_library_load_texts(sim_library **out, const char *const *texts, const size_t *lengths, size_t count,
                            sim_context *context, ptx_log *log);
 int sim_library_check(const sim_library *library);
+/* Handles and variables go now; the code when nobody holds it any more. A launch holds it from sim_launch_create to sim_launch_free. */
 int sim_library_unload(sim_library *library);
+void sim_library_retain(sim_library *library);
+void sim_library_release(sim_library *library);
 void sim_library_end_context(sim_context *context);
 
 /* The instance in a context, made on first use (variables allocated and initialised). */

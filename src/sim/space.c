@@ -132,15 +132,27 @@ int sim_space_place(uint64_t *address, uint8_t **host, int device, uint64_t size
   return SIM_SUCCESS;
 }
 
+/* Whole pages go back to the system and are zero from then on; what is left at both ends is set to `value`. */
+static void pages_give_back(uint8_t *host, uint64_t size, int value) {
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)host, past = first + size,
+            begin = round_up(first, page), end = past / page * page;
+  memset(host, value, begin - first);
+  memset((void *)end, value, past - end);
+  madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 void sim_space_clear(int device, uint8_t *host, uint64_t size) {
-  if (size < GIVE_BACK) {
-    memset(host, 0xDD, size);
-    spaces[device].stale += slot_bytes(size);
+  if (size >= GIVE_BACK) {
+    pages_give_back(host, size, 0xDD);
     return;
   }
-  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = round_up((uintptr_t)host, page),
-            end = ((uintptr_t)host + size) / page * page;
-  memset(host, 0xDD, begin - (uintptr_t)host);
-  memset((void *)end, 0xDD, (uintptr_t)host + size - end);
-  madvise((void *)begin, end - begin, MADV_DONTNEED);
+  memset(host, 0xDD, size);
+  spaces[device].stale += slot_bytes(size);
+}
+
+void sim_space_zero(uint8_t *host, uint64_t size) {
+  if (size >= GIVE_BACK)
+    pages_give_back(host, size, 0);
+  else
+    memset(host, 0, size);
 }

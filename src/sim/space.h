@@ -24,4 +24,7 @@ void sim_space_clear(int device, uint8_t *host, uint64_t size);
 enum { SIM_FILL = 1 << 20 };
 void sim_space_fill(uint8_t *host, uint64_t size, int value);
 
+/* All zero, without taking pages that nobody touches. */
+void sim_space_zero(uint8_t *host, uint64_t size);
+
 #endif

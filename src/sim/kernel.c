@@ -1,0 +1,74 @@
+/* What a kernel is: attributes, parameters. */
+#include "kernel.h"
+
+#include "result.h"
+
+static uint64_t threads_of(const uint32_t count[3]) {
+  /* Not given is 0; a missing part counts as 1. */
+  return count[0] ? (uint64_t)count[0] * (count[1] ? count[1] : 1) * (count[2] ? count[2] : 1) : 0;
+}
+
+/* Registers come by the warp, in pieces of 256. */
+int sim_kernel_warp_registers(const sim_kernel *kernel) {
+  enum { PIECE = 256, LANES = 32 };
+  return (int)((kernel->function->register_count * LANES + PIECE - 1) / PIECE * PIECE);
+}
+
+int sim_kernel_max_threads(const sim_kernel *kernel) {
+  const sim_limits *limits = sim_device_limits();
+  const ptx_function *ptx = kernel->function->ptx;
+  uint64_t most = limits->threads_per_block;
+  int warp = sim_kernel_warp_registers(kernel);
+  if (warp) {
+    uint64_t fitting = limits->registers_per_block / (uint32_t)warp * 32;
+    most = fitting < most ? fitting : most;
+  }
+  uint64_t bounds[2] = {threads_of(ptx->max_threads), threads_of(ptx->required_threads)};
+  for (int i = 0; i < 2; i++)
+    if (bounds[i] && bounds[i] < most)
+      most = bounds[i];
+  return (int)most;
+}
+
+/* What the launch may ask for without opting in, or what was opted in to. */
+int sim_kernel_max_dynamic_shared(const sim_kernel *kernel, int device) {
+  if (kernel->dynamic_shared[device] >= 0)
+    return kernel->dynamic_shared[device];
+  uint32_t most = sim_device_limits()->shared_per_block, fixed = kernel->function->shared_bytes;
+  return fixed < most ? (int)(most - fixed) : 0;
+}
+
+void sim_kernel_get_attributes(const sim_kernel *kernel, int device, sim_kernel_attributes *out) {
+  const sim_function *function = kernel->function;
+  const ptx_function *ptx = function->ptx;
+  *out = (sim_kernel_attributes){
+      .shared_bytes = function->shared_bytes,
+      .constant_bytes = kernel->library->program->constant_bytes,
+      .local_bytes = function->stack_bytes > function->local_bytes ? function->stack_bytes : function->local_bytes,
+      .max_threads = sim_kernel_max_threads(kernel),
+      .registers = (int)function->register_count,
+      .ptx_version = (int)kernel->library->program->module->target,
+      .binary_version = sim_config_get()->capability,
+      .max_dynamic_shared = sim_kernel_max_dynamic_shared(kernel, device),
+      .carveout = kernel->carveout[device],
+      .cluster = ptx->cluster,
+      .cluster_size = {ptx->cluster_size[0], ptx->cluster_size[1], ptx->cluster_size[2]},
+  };
+}
+
+int sim_kernel_set_max_dynamic_shared(sim_kernel *kernel, int device, int bytes) {
+  const sim_limits *limits = sim_device_limits();
+  if (bytes < 0 || (uint64_t)bytes + kernel->function->shared_bytes > limits->shared_opt_in)
+    return SIM_INVALID_VALUE;
+  kernel->dynamic_shared[device] = bytes;
+  return SIM_SUCCESS;
+}
+
+int sim_kernel_parameter(const sim_kernel *kernel, size_t index, size_t *offset, size_t *size) {
+  const ptx_function *ptx = kernel->function->ptx;
+  if (index >= ptx->parameter_count)
+    return SIM_INVALID_VALUE;
+  *offset = ptx->parameters[index]->offset;
+  *size = ptx->parameters[index]->size;
+  return SIM_SUCCESS;
+}
