@@ -3,9 +3,9 @@
 local child = require "spec.support.child"
 
 local CLIENTS = {
-  { script = "numba_cuda.py", module = "numba.cuda", needs = "numba-cuda" },
-  { script = "cuda_core.py", module = "cuda.core", needs = "cuda-core" },
-  { script = "tvm_ffi.py", module = "tvm_ffi, cuda.core", needs = "apache-tvm-ffi and cuda-core" },
+  { script = "on_numba_cuda.py", module = "numba.cuda", needs = "numba-cuda" },
+  { script = "on_cuda_core.py", module = "cuda.core", needs = "cuda-core" },
+  { script = "on_tvm_ffi.py", module = "tvm_ffi, cuda.core", needs = "apache-tvm-ffi and cuda-core" },
 }
 
 local function output(command)
