@@ -4,6 +4,7 @@
 #include <string.h>
 
 static ptx_value expression_ternary(ptx_parser *parser);
+static ptx_value expression_unary(ptx_parser *parser);
 
 static ptx_value value_integer(uint64_t bits, bool is_unsigned) {
   return (ptx_value){.bits = bits, .is_unsigned = is_unsigned};
@@ -61,7 +62,7 @@ static ptx_value expression_primary(ptx_parser *parser) {
     bool is_unsigned = ptx_parser_at_dot(parser, "u64");
     ptx_parser_advance(parser);
     ptx_parser_need_sign(parser, ')', "behind the type of a cast");
-    value = expression_primary(parser);
+    value = expression_unary(parser);
     expression_need_integer(parser, value, "a cast");
     value.is_unsigned = is_unsigned;
   } else {

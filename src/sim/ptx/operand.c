@@ -108,7 +108,11 @@ static void operand_name(ptx_parser *parser, ptx_operand *out) {
 }
 
 static void operand_constant(ptx_parser *parser, ptx_operand *out) {
-  ptx_value value = ptx_expression_read(parser);
+  ptx_value value;
+  if (parser->token.kind == PTX_TOKEN_DOT || parser->token.kind == PTX_TOKEN_STRING ||
+      parser->token.kind == PTX_TOKEN_END || ptx_parser_at_sign(parser, '}') || ptx_parser_at_sign(parser, ';'))
+    ptx_parser_fail_here(parser, "expected an operand");
+  value = ptx_expression_read(parser);
   out->kind = value.is_float ? PTX_OPERAND_FLOAT : PTX_OPERAND_INTEGER;
   out->bits = value.bits;
   out->single = value.single;
