@@ -287,8 +287,7 @@ local function printed_difference(case, text)
   end
 end
 
---- Runs a case: nil if all is right, else what is wrong. `library` holds the case's group, compiled.
-function M.run(cuda, library, lowered, case)
+local function run(cuda, library, lowered, case)
   local kernel = cuda:kernel(library, case.expression and lowered[case.expression] or case.kernel)
   local arguments, memory = {}, {}
   for _, argument in ipairs(case.args()) do
@@ -322,6 +321,16 @@ function M.run(cuda, library, lowered, case)
   if wrong then return wrong end
   if case.printed then return printed_difference(case, text) end
   if text ~= "" then return "printed " .. text end
+end
+
+--- Runs a case: nil if all is right, else what is wrong. `library` holds the case's group, compiled.
+--- Expected values are interpreted: traces of LuaJITs of 2022 compare some 64-bit cdata wrongly.
+function M.run(cuda, library, lowered, case)
+  jit.off()
+  local ok, wrong = pcall(run, cuda, library, lowered, case)
+  jit.on()
+  if not ok then error(wrong, 0) end
+  return wrong
 end
 
 return M
