@@ -150,3 +150,44 @@ extern "C" __global__ void barrier_in_function(int *o) {
   __shared__ int s[128];
   o[threadIdx.x] = within_barrier(s, threadIdx.x);
 }
+
+// A list that grows on the device's heap, and objects that know their size only through a virtual destructor.
+struct Node {
+  int value;
+  Node *next;
+};
+
+extern "C" __global__ void heap(int *o, int n) {
+  int i = threadIdx.x, sum = 0;
+  Node *list = nullptr;
+  for (int k = 0; k < n; k++) {
+    Node *node = new Node;
+    node->value = i * k;
+    node->next = list;
+    list = node;
+  }
+  while (list) {
+    Node *next = list->next;
+    sum = sum * 3 + list->value;
+    delete list;
+    list = next;
+  }
+  int *array = (int *)malloc(16 * sizeof(int));
+  for (int k = 0; k < 16; k++)
+    array[k] = k + i;
+  o[i] = sum + array[i % 16];
+  free(array);
+}
+
+extern "C" __global__ void registers(unsigned *o) {
+  unsigned i = threadIdx.x, *r = o + i * 6;
+  long long before = clock64(), time;
+  asm volatile("mov.u32 %0, %%ntid.x;" : "=r"(r[0]));
+  asm volatile("mov.u32 %0, %%nctaid.y;" : "=r"(r[1]));
+  asm volatile("mov.u32 %0, %%warpid;" : "=r"(r[2]));
+  asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(r[3]));
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  __nanosleep(20);
+  r[4] = clock64() > before;
+  r[5] = time > 0;
+}

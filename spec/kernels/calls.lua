@@ -101,4 +101,31 @@ cases[#cases + 1] = {
   args = function() return { k.output("int32_t", 128, function(i) return (127 - i) ^ 2 end) } end,
 }
 
+cases[#cases + 1] = {
+  kernel = "heap", grid = 1, block = 64,
+  args = function()
+    local n = 7
+    return {
+      k.output("int32_t", 64, function(i)
+        local sum = 0
+        for node = n - 1, 0, -1 do sum = sum * 3 + i * node end
+        return sum + i % 16 + i
+      end),
+      k.value("int", n),
+    }
+  end,
+}
+
+cases[#cases + 1] = {
+  kernel = "registers", grid = 1, block = 64, shared = 4096,
+  args = function()
+    return {
+      k.output("uint32_t", 64 * 6, k.rows {
+        function() return 64 end, function() return 1 end, function(i) return math.floor(i / 32) end,
+        function() return 4096 end, function() return 1 end, function() return 1 end,
+      }),
+    }
+  end,
+}
+
 return cases
