@@ -321,10 +321,13 @@ void sim_memory_describe(uint64_t address, uint64_t size, char *text, size_t roo
 
 /* ---- access ---- */
 
-static bool access_allowed(const sim_allocation *allocation, int device) {
+static bool access_allowed(const sim_allocation *allocation, int device, bool write) {
   if (device == SIM_ANY_DEVICE || device == allocation->device || !kind_is_device(allocation->kind))
     return true;
-  return allocation->pool ? allocation->pool->access >> device & 1 : sim_peer_allowed(device, allocation->device);
+  const sim_pool *pool = allocation->pool;
+  if (pool)
+    return (write ? pool->access : pool->access | pool->readable) >> device & 1;
+  return sim_peer_allowed(device, allocation->device);
 }
 
 int sim_memory_access(sim_allocation **out, uint64_t address, uint64_t size, int device, bool write, char *text,
@@ -336,7 +339,7 @@ int sim_memory_access(sim_allocation **out, uint64_t address, uint64_t size, int
     return SIM_ILLEGAL_ADDRESS;
   }
   char what[256];
-  if (!access_allowed(found, device)) {
+  if (!access_allowed(found, device, write)) {
     allocation_describe(found, what, sizeof what);
     snprintf(text, room, "in memory of device %d, which device %d may not use (%s): %s", found->device, device,
              found->pool ? "no access to its pool" : "no peer access", what);
