@@ -22,12 +22,12 @@ uint64_t sim_builtin_get(const sim_warp *warp, const sim_call *call, uint32_t pa
 void sim_builtin_set(sim_warp *warp, const sim_call *call, int lane, uint64_t value);
 
 sim_builtin_run sim_builtin_vprintf, sim_builtin_assertfail, sim_builtin_malloc, sim_builtin_free,
-    sim_builtin_grid_handle, sim_builtin_grid_sync, sim_builtin_grid_size, sim_builtin_grid_rank;
+    sim_builtin_grid_handle, sim_builtin_grid_sync;
 
 /* Where `size` bytes at a generic address are for a lane; NULL with a sentence in text. borrowed. */
 const uint8_t *sim_builtin_read(const sim_warp *warp, int lane, uint64_t address, uint64_t size, char *text,
                                 size_t room);
-/* A text that ends with NUL at a generic address, of at most `most` bytes: its length, or -1 with a sentence in text. */
+/* A text that ends with NUL at a generic address (borrowed): its length, or -1 with a sentence in text. */
 int64_t sim_builtin_text(const sim_warp *warp, int lane, uint64_t address, const char **out, char *text, size_t room);
 
 #endif

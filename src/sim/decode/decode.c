@@ -166,6 +166,8 @@ static void instruction_decode(sim_decoder *decoder, const ptx_instruction *inst
   decoder->taken = 0;
   if (instruction->guard >= 0 && decoder->ptx->registers[instruction->guard].type != PTX_PRED)
     sim_decode_fail(decoder, "the guard %s is no predicate", decoder->ptx->registers[instruction->guard].name);
+  if (instruction->opcode == PTX_OP_ALLOCA)
+    decoder->function->stack_unknown = true;
   sim_frame_specials(decoder);
   families[instruction->opcode](decoder, instruction);
   const char *left = sim_decode_peek(decoder);
