@@ -106,27 +106,27 @@ static int launch_end(void) {
 static uint32_t *words(int warp, int slot) {
   return (uint32_t *)(void *)(made.slots[warp] + SLOT(slot));
 }
-static uint64_t *longs(int warp, int slot) {
+static inline uint64_t *longs(int warp, int slot) {
   return (uint64_t *)(void *)(made.slots[warp] + SLOT(slot));
 }
 /* Addresses base + lane * step in the slot ADDRESS. */
-static void address_longs(int warp, uint64_t base, uint64_t step) {
+static inline void address_longs(int warp, uint64_t base, uint64_t step) {
   for (uint64_t lane = 0; lane < SIM_WARP_SIZE; lane++)
     longs(warp, ADDRESS)[lane] = base + lane * step;
 }
-static void address_words(int warp, uint32_t base, uint32_t step) {
+static inline void address_words(int warp, uint32_t base, uint32_t step) {
   for (uint32_t lane = 0; lane < SIM_WARP_SIZE; lane++)
     words(warp, ADDRESS)[lane] = base + lane * step;
 }
 
-static sim_allocation *allocate(uint64_t size) {
+static inline sim_allocation *allocate(uint64_t size) {
   sim_allocation *allocation = NULL;
   CHECK_EQUAL(sim_memory_allocate(&allocation, context, size, SIM_MEMORY_DEVICE, "cudaMalloc"), SIM_SUCCESS);
   return allocation;
 }
 
 static uint64_t reports_seen;
-static uint64_t reports_new(void) {
+static inline uint64_t reports_new(void) {
   uint64_t now = 0, new;
   for (int kind = 0; kind < SIM_REPORT_KINDS; kind++)
     now += sim_report_count((sim_report_kind)kind);
@@ -134,7 +134,7 @@ static uint64_t reports_new(void) {
   reports_seen = now;
   return new;
 }
-static const char *report_last(void) {
+static inline const char *report_last(void) {
   const char *text = "", *next;
   for (size_t index = 0; (next = sim_report_text(index, NULL, NULL)) != NULL; index++)
     text = next;
