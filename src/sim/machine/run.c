@@ -165,8 +165,12 @@ static void run_together(sim_machine *machine, uint64_t blocks) {
 void sim_machine_run(sim_machine *machine) {
   const sim_launch *launch = machine->grid.launch;
   uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-  if (launch->cooperative)
-    run_together(machine, blocks);
-  else
+  if (!launch->cooperative) {
     run_apart(machine, blocks);
+    return;
+  }
+  run_together(machine, blocks);
+  for (sim_seat *seat = machine->seats; seat; seat = seat->next)
+    if (seat->started && !seat->ended)
+      sim_access_block_end(&seat->block);
 }
