@@ -136,7 +136,7 @@ $(B)/spec/%_test: spec/c/%_test.c $(call object,$(core_src)) $(B)/flags
 # Tests of the simulator are linked with it and not with the core.
 $(B)/spec/sim_%_test: spec/c/sim_%_test.c $(sim_objects) $(B)/sim_flags
 	@mkdir -p $(@D)
-	$(Q)$(SIM_COMPILE) $(WERROR) -DSIM_ISA=base -Isrc/sim -Ispec/c -MF $@.d -o $@ $< $(filter %.o,$^) -lpthread -lm
+	$(Q)$(SIM_COMPILE) $(WERROR) -DSIM_ISA=base -Isrc -Isrc/sim -Ispec/c -MF $@.d -o $@ $< $(filter %.o,$^) -lpthread -lm
 
 $(B)/spec/%_double.so: spec/c/%_double.c $(B)/flags
 	@mkdir -p $(@D)
