@@ -89,10 +89,12 @@ static void test_copies(void) {
   CHECK_SAYS("just past the end");
   words(0, THIRD)[0] = 16;
   longs(0, ADDRESS)[0] = memory->address + 8;
+  made.grid.result = 0;
   CHECK_EQUAL(HANDLER(cp_async)(warp, op, 1), SIM_STOP);
   CHECK_EQUAL(made.grid.result, 716);
   longs(0, ADDRESS)[0] = memory->address;
   words(0, SECOND)[0] = SHARED_BYTES - 8;
+  made.grid.result = 0;
   CHECK_EQUAL(HANDLER(cp_async)(warp, op, 1), SIM_STOP);
   CHECK_EQUAL(made.grid.result, 700);
   CHECK_SAYS("of shared memory");
@@ -134,6 +136,7 @@ static void arrive(uint32_t mask, uint8_t flags, uint32_t count, uint32_t bytes,
   sim_op op = barrier_op(flags);
   all_words(0, SECOND, count);
   all_words(0, THIRD, bytes);
+  made.grid.result = 0;
   CHECK_EQUAL(HANDLER(mbarrier_arrive)(&made.warps[0], &op, mask), wanted);
 }
 
@@ -200,6 +203,7 @@ static void test_barriers(void) {
   arrive(1, 0, 1, 0, SIM_STOP);
   sim_op none = barrier_op(0);
   all_words(0, SECOND, 0);
+  made.grid.result = 0;
   CHECK_EQUAL(HANDLER(mbarrier_init)(&made.warps[0], &none, 1), SIM_STOP);
   CHECK_SAYS("a count of 0");
   launch_end();
