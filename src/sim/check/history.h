@@ -21,8 +21,8 @@ typedef struct {
   uint64_t begin, end;
 } sim_range;
 
-/* Called for each range where `by` meets another: `wrote` tells what the other did there. */
-typedef void sim_meeting(const sim_toucher *other, bool wrote, uint64_t bytes, void *data);
+/* Called for each range where `by` meets another: `wrote` tells what the other did there. Keep `other` only with a reference. */
+typedef void sim_meeting(sim_toucher *other, bool wrote, uint64_t bytes, void *data);
 
 /* `by` (referenced from now on) reads or writes `ranges`, which are in order and disjoint. Those that it meets are told to `meet`:
    writers, for a write readers too. False without memory. */

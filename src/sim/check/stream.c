@@ -17,7 +17,7 @@ enum { MEETINGS = 16, KNOWN = 256 };
 typedef struct {
   const sim_clock *clock;
   struct {
-    const sim_toucher *other;
+    sim_toucher *other; /* referenced */
     bool wrote;
     uint64_t bytes;
   } met[MEETINGS];
@@ -32,7 +32,7 @@ static int finding;
 
 /* ---- reporting ---- */
 
-static void meet(const sim_toucher *other, bool wrote, uint64_t bytes, void *data) {
+static void meet(sim_toucher *other, bool wrote, uint64_t bytes, void *data) {
   meetings *found = data;
   if (other->moment <= sim_clock_moment(found->clock, other->lane))
     return;
@@ -45,6 +45,7 @@ static void meet(const sim_toucher *other, bool wrote, uint64_t bytes, void *dat
     found->met[found->count++].other = other;
     found->met[i].wrote = wrote;
     found->met[i].bytes = 0;
+    other->references++;
   }
   found->met[i].bytes += bytes;
 }
@@ -105,8 +106,10 @@ static void touches_enter(const sim_touch *first, size_t count, sim_range *range
   }
   meetings found = {.clock = current_clock};
   sim_history_touch(&shadow->stream, current, current_clock, ranges, filled, first->write, meet, &found);
-  for (size_t i = 0; i < found.count; i++)
+  for (size_t i = 0; i < found.count; i++) {
     report_pair(found.met[i].other, found.met[i].wrote, found.met[i].bytes, allocation, first->write);
+    sim_toucher_release(found.met[i].other);
+  }
 }
 
 static void touches_compare(void) {
@@ -223,8 +226,10 @@ int sim_stream_check_host(sim_allocation *allocation, uint64_t begin, uint64_t e
   meetings found = {.clock = *sim_clock_host()};
   if (allocation->shadow)
     sim_history_look(allocation->shadow->stream, range, write, meet, &found);
-  for (size_t i = 0; i < found.count; i++)
+  for (size_t i = 0; i < found.count; i++) {
     report_host(found.met[i].other->what, found.met[i].other->stream, found.met[i].wrote, true, allocation, write,
                 call);
+    sim_toucher_release(found.met[i].other);
+  }
   return finding;
 }
