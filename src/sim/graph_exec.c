@@ -46,6 +46,10 @@ uint64_t sim_exec_live(void) {
   return execs.count;
 }
 
+uint64_t sim_exec_flags(const sim_graph_exec *exec) {
+  return exec->flags;
+}
+
 /* ---- flattening ---- */
 
 static void entries_drop(entry_list *list) {
