@@ -166,11 +166,11 @@ static int get_free(const sim_node *node, void **out) {
 
 /* ---- changing ---- */
 
-/* The new work replaces the old one, of the same kind. */
+/* The new work replaces the old one, of the same kind. A child graph stays the one that the node was made with. */
 static int node_set(sim_node *node, int made, sim_work *work) {
   if (made)
     return made;
-  if (node->work.kind != work->kind) {
+  if (node->work.kind != work->kind || work->kind == SIM_OPERATION_CHILD) {
     sim_work_drop(work);
     return SIM_INVALID_VALUE;
   }
