@@ -46,6 +46,9 @@ def _write(buffer, array):
 
     result, = driver.cuMemcpyHtoD(int(buffer.handle), array.ctypes.data, array.nbytes)
     assert result == 0, result
+    # A copy of pageable memory returns when it is staged, and streams that do not block do not wait for it.
+    result, = driver.cuCtxSynchronize()
+    assert result == 0, result
 
 
 def device_is_told():
@@ -91,7 +94,7 @@ def templates_compile_and_launch():
     launch(stream, LaunchConfig(grid=4, block=32), kernel, buffer, np.float32(3), np.uint32(100))
     stream.sync()
     assert np.array_equal(_read(buffer, np.float32), 3 * data)
-    assert kernel.attributes.max_threads_per_block() == 1024
+    assert kernel.attributes.max_threads_per_block == 1024
 
 
 def ptx_is_linked_by_the_driver():
@@ -122,7 +125,7 @@ def capture_becomes_a_graph():
 
 def dlpack_goes_out():
     device = _device()
-    buffer = device.allocate(64)
+    buffer = device.allocate(64, stream=device.default_stream)
     assert buffer.__dlpack_device__() == (2, device.device_id)
     for stream in (None, -1, 1, 2):
         assert 'capsule object "dltensor"' in repr(buffer.__dlpack__(stream=stream))
@@ -135,7 +138,7 @@ def views_of_cuda_array_interfaces():
     except ImportError:
         from cuda.core.experimental.utils import StridedMemoryView
     device = _device()
-    buffer = device.allocate(64)
+    buffer = device.allocate(64, stream=device.default_stream)
     device.default_stream.sync()
 
     class Array:

@@ -11,7 +11,7 @@ def _buffer():
         from cuda.core.experimental import Device
     device = Device()
     device.set_current()
-    return device.allocate(64)
+    return device.allocate(64, stream=device.default_stream)
 
 
 def device_memory_comes_in_and_goes_out():
