@@ -24,7 +24,10 @@ int sim_kernel_parameter(const sim_kernel *kernel, size_t index, size_t *offset,
 
 /* Blocks of `threads` threads and `dynamic` bytes that fit on one multiprocessor at once. */
 int sim_kernel_occupancy(int *blocks, const sim_kernel *kernel, int device, int threads, size_t dynamic);
+/* Dynamic shared memory that each of so many blocks may have; 1 where not so many fit. */
 int sim_kernel_available_dynamic_shared(size_t *bytes, const sim_kernel *kernel, int device, int blocks, int threads);
+/* The largest block with which the most threads are resident; `dynamic`, or NULL: `fixed` bytes. 0 and 0 where
+   none fits. */
 int sim_kernel_best_block(int *grid, int *block, const sim_kernel *kernel, int device, size_t (*dynamic)(int threads),
                           size_t fixed, int limit);
 

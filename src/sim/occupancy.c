@@ -20,12 +20,12 @@ static uint64_t shared_unit(void) {
 
 static uint64_t fit_registers(const sim_kernel *kernel, uint64_t warps) {
   const sim_limits *limits = sim_device_limits();
-  uint64_t of_warp = (uint64_t)sim_kernel_warp_registers(kernel), of_block = round_up(warps, PARTITIONS);
+  uint64_t of_warp = (uint64_t)sim_kernel_warp_registers(kernel);
   if (!of_warp)
     return limits->blocks_per_sm;
-  if (of_warp * of_block > limits->registers_per_block)
+  if (of_warp * round_up(warps, PARTITIONS) > limits->registers_per_block)
     return 0;
-  return limits->registers_per_sm / PARTITIONS / of_warp * PARTITIONS / of_block;
+  return limits->registers_per_sm / PARTITIONS / of_warp * PARTITIONS / warps;
 }
 
 static uint64_t fit_shared(const sim_kernel *kernel, uint64_t dynamic) {
@@ -60,9 +60,8 @@ int sim_kernel_available_dynamic_shared(size_t *bytes, const sim_kernel *kernel,
   const sim_limits *limits = sim_device_limits();
   if (threads <= 0 || blocks <= 0)
     return SIM_INVALID_VALUE;
-  *bytes = 0;
   if ((uint64_t)blocks > fit_all(kernel, (uint64_t)threads, 0))
-    return SIM_SUCCESS;
+    return SIM_INVALID_VALUE;
   uint64_t share = limits->shared_per_sm / (uint64_t)blocks / shared_unit() * shared_unit();
   uint64_t taken = kernel->function->shared_bytes + limits->shared_reserved;
   uint64_t most = limits->shared_opt_in - least(limits->shared_opt_in, kernel->function->shared_bytes);
@@ -101,5 +100,5 @@ int sim_kernel_best_block(int *grid, int *block, const sim_kernel *kernel, int d
     if (best >= on_sm)
       break;
   }
-  return *block ? SIM_SUCCESS : SIM_LAUNCH_OUT_OF_RESOURCES;
+  return SIM_SUCCESS;
 }
