@@ -47,10 +47,11 @@ end
 
 for _, client in ipairs(CLIENTS) do
   describe(client.script .. " on the simulated device", function()
-    local results
+    local installed, results
     for _, name in ipairs(sections(client.script)) do
       it((name:gsub("_", " ")), function()
-        if not has(client.module) then pending(client.needs .. " is not installed") end
+        if installed == nil then installed = has(client.module) or false end
+        if not installed then pending(client.needs .. " is not installed") end
         results = results or run(client.script)
         local result = results[name]
         assert(result, "the script ended before:\n" .. results.text)
