@@ -134,7 +134,7 @@ static void a_million_operations_are_cheap(void) {
   CHECK_EQUAL(ran, MANY);
   CHECK_EQUAL(sim_stream_waiting(), 0);
   printf("a submit %.0f ns, a run %.0f ns\n", (submitted - start) * 1e9 / MANY, (done - submitted) * 1e9 / MANY);
-  CHECK(done - start < 10);
+  CHECK(done - start < 60); /* 0.3 s, more with sanitizers; a square would take hours */
   /* Two streams that wait for each other in turns. */
   sim_stream *other = test_stream(0);
   sim_event *event = test_event();

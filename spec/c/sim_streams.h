@@ -96,8 +96,9 @@ static inline int submit_host(sim_stream *stream, void (*function)(void *), void
   return sim_stream_submit(stream, &work);
 }
 
+/* Host functions of two streams may run in two threads at once. */
 static inline void count_up(void *data) {
-  ++*(int *)data;
+  __atomic_fetch_add((int *)data, 1, __ATOMIC_SEQ_CST);
 }
 
 #endif
