@@ -59,8 +59,11 @@ static const uint8_t *bytes_at(const sim_warp *warp, int lane, uint64_t address,
     break;
   case 0: {
     sim_allocation *allocation;
-    if (sim_memory_access(&allocation, address, 1, warp->grid->device, false, text, room))
+    char why[512];
+    if (sim_memory_access(&allocation, address, 1, warp->grid->device, false, why, sizeof why)) {
+      snprintf(text, room, "reads 0x%llx: %s", (unsigned long long)address, why);
       return NULL;
+    }
     offset = address - allocation->address;
     size = allocation->size;
     base = allocation->host;

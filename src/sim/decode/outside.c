@@ -17,7 +17,14 @@ void sim_decode_outside(sim_decoder *decoder, const ptx_instruction *instruction
   case PTX_OP_MAPA:
   case PTX_OP_GETCTARANK:
   case PTX_OP_CLUSTERLAUNCHCONTROL: what = "clusters"; break;
-  default: what = "tensor cores";
+  case PTX_OP_WMMA:
+  case PTX_OP_MMA:
+  case PTX_OP_LDMATRIX:
+  case PTX_OP_STMATRIX:
+  case PTX_OP_MOVMATRIX:
+  case PTX_OP_WGMMA:
+  case PTX_OP_TCGEN05: what = "tensor cores"; break;
+  default: what = "video instructions";
   }
   sim_decode_fail(decoder, "%s are out of the simulated device's scope", what);
 }
