@@ -7,7 +7,9 @@
 local folder = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = folder .. "/?.lua;" .. package.path
 
-local TABLES = { "imports", "torch", "peers", "parts", "gil", "sums", "lives", "sizes", "start", "interpreted" }
+local TABLES = {
+  "imports", "torch", "peers", "parts", "gil", "sums", "lives", "sizes", "start", "interpreted", "simulator",
+}
 
 local chosen, bare = {}, false
 for _, word in ipairs(arg) do
