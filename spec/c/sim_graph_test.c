@@ -379,7 +379,40 @@ static void memory_lives_inside_a_graph(void) {
     CHECK(inside->state != SIM_STATE_LIVE);
   }
   sim_exec_destroy(exec);
+  CHECK(inside->state == SIM_STATE_PENDING);
   sim_graph_destroy(graph);
+  CHECK(inside->state == SIM_STATE_FREED); /* nobody names it any more */
+}
+
+/* cudaGraphInstantiate: without cudaGraphInstantiateFlagAutoFreeOnLaunch a graph whose memory is not free cannot be launched again. */
+static void memory_that_is_left_must_go_before_the_next_launch(void) {
+  sim_pool *pool = sim_pool_default(sim_device_get(0));
+  uint64_t live = sim_memory_live(SIM_MEMORY_DEVICE), address;
+  CHECK_EQUAL(sim_capture_begin(stream, SIM_CAPTURE_GLOBAL), 0);
+  CHECK_EQUAL(sim_pool_allocate(&address, pool, 64, stream, "cudaMallocAsync"), 0);
+  sim_allocation *inside = sim_memory_find(address);
+  submit_set(stream, inside, 41);
+  sim_graph *graph;
+  CHECK_EQUAL(sim_capture_end(stream, &graph), 0);
+  sim_graph_exec *exec = new_exec(graph), *freeing;
+  CHECK_EQUAL(sim_exec_create(&freeing, graph, 1), 0);
+  CHECK_EQUAL(sim_exec_launch(exec, stream), 0);
+  CHECK_EQUAL(sim_exec_launch(exec, stream), 1); /* known at the call, before anything ran */
+  CHECK_EQUAL(sim_exec_launch(freeing, stream), 0);
+  CHECK_EQUAL(sim_exec_launch(freeing, stream), 0);
+  submit_copy(stream, b, inside);
+  CHECK_EQUAL(sim_pool_free(address, stream, "cudaFreeAsync"), 0);
+  CHECK_EQUAL(sim_exec_launch(exec, stream), 0);
+  CHECK_EQUAL(sim_stream_synchronize(stream), 0);
+  CHECK_EQUAL(b->host[0], 41);
+  CHECK(inside->state == SIM_STATE_LIVE);
+  sim_exec_destroy(exec);
+  sim_exec_destroy(freeing);
+  sim_graph_destroy(graph);
+  CHECK(inside->state == SIM_STATE_LIVE); /* the program's, until it frees it */
+  CHECK_EQUAL(sim_pool_free(address, stream, "cudaFreeAsync"), 0);
+  CHECK_EQUAL(sim_stream_synchronize(stream), 0);
+  CHECK_EQUAL(sim_memory_live(SIM_MEMORY_DEVICE), live);
 }
 
 /* ---- user objects ---- */
@@ -478,6 +511,7 @@ int main(void) {
   branches_run_in_any_order();
   events_in_graphs();
   memory_lives_inside_a_graph();
+  memory_that_is_left_must_go_before_the_next_launch();
   user_objects_go_with_the_last_reference();
   a_graph_is_drawn();
   sim_stream_destroy(stream);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph_memory.h"
 #include "handles.h"
 #include "result.h"
 
@@ -70,6 +71,7 @@ static int graph_raise(sim_graph *graph, unsigned height) {
 
 static void node_free(sim_node *node) {
   sim_handles_remove(&nodes, node);
+  sim_graph_memory_release(&node->work);
   sim_work_drop(&node->work);
   free(node->dependencies);
   free(node);
@@ -90,6 +92,7 @@ int sim_graph_add(sim_node **out, sim_graph *graph, sim_node *const *dependencie
     return result;
   }
   made->work = *work;
+  sim_graph_memory_retain(&made->work);
   if (count) {
     made->dependencies = malloc(count * sizeof *made->dependencies);
     if (!made->dependencies) {

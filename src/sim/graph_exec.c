@@ -7,6 +7,7 @@
 #include "call.h"
 #include "exec.h"
 #include "graph.h"
+#include "graph_memory.h"
 #include "handles.h"
 #include "result.h"
 
@@ -36,6 +37,9 @@ struct sim_graph_exec {
   unsigned references; /* the handle and launches that are not done */
 };
 
+/* Flags of cudaGraphInstantiate. */
+enum { AUTO_FREE = 1, UPLOAD = 2, DEVICE_LAUNCH = 4, NODE_PRIORITY = 8 };
+
 static sim_handles execs;
 
 int sim_exec_check(const sim_graph_exec *exec) {
@@ -54,6 +58,7 @@ uint64_t sim_exec_flags(const sim_graph_exec *exec) {
 
 static void entries_drop(entry_list *list) {
   for (size_t i = 0; i < list->count; i++) {
+    sim_graph_memory_release(&list->items[i].work);
     sim_work_drop(&list->items[i].work);
     free(list->items[i].needs);
   }
@@ -74,6 +79,7 @@ static int entries_add(entry_list *list, entry added) {
     list->items = grown;
     list->room = room;
   }
+  sim_graph_memory_retain(&added.work);
   for (size_t i = 0; i < added.need_count; i++)
     list->items[added.needs[i]].wanted = true;
   list->items[list->count++] = added;
@@ -163,7 +169,6 @@ static void lanes_take(entry_list *list) {
 }
 
 int sim_exec_create(sim_graph_exec **out, sim_graph *graph, uint64_t flags) {
-  enum { AUTO_FREE = 1, UPLOAD = 2, DEVICE_LAUNCH = 4, NODE_PRIORITY = 8 };
   if (sim_graph_check(graph) || flags & ~(uint64_t)(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY))
     return SIM_INVALID_VALUE;
   if (flags & DEVICE_LAUNCH)
@@ -304,10 +309,33 @@ static int exec_prepare(sim_operation **made, sim_graph_exec *exec, sim_stream *
   return result ? result : end_prepare(made, list, stream);
 }
 
+/* Memory that the launch before did not free: 1, or freed first where the flags ask for that. */
+static int exec_free_memory(const sim_graph_exec *exec, sim_stream *stream) {
+  int result = SIM_SUCCESS;
+  for (size_t i = 0; i < exec->entries.count && !result; i++) {
+    const sim_work *each = &exec->entries.items[i].work;
+    if (each->kind != SIM_OPERATION_ALLOCATE || !sim_graph_memory_is_out(each->allocation))
+      continue;
+    if (!(exec->flags & AUTO_FREE))
+      return SIM_INVALID_VALUE;
+    sim_work work = {.kind = SIM_OPERATION_FREE,
+                     .call = "cudaGraphLaunch (memory that was left)",
+                     .device = each->device,
+                     .allocation = each->allocation};
+    sim_operation *made;
+    result = sim_stream_prepare(&made, stream, &work, &exec->last, 1);
+    if (!result)
+      sim_operation_enqueue(made);
+  }
+  return result;
+}
+
 int sim_exec_launch(sim_graph_exec *exec, sim_stream *stream) {
   if (stream->capture)
     return exec_capture(exec, stream);
   int result = stream->legacy ? sim_capture_forbid_legacy(stream->context) : SIM_SUCCESS;
+  if (!result)
+    result = exec_free_memory(exec, stream);
   if (result)
     return result;
   size_t count = exec->entries.count + 2;

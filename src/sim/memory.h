@@ -37,14 +37,16 @@ typedef struct sim_allocation {
   sim_memory_state state;
   int device; /* owner; for host memory the device that was current */
   sim_context *context;
-  unsigned flags;      /* of cudaHostAlloc, cudaHostRegister, cudaMallocManaged */
-  bool read_only;      /* for kernels: constant banks, cudaHostRegisterReadOnly */
-  sim_pool *pool;      /* NULL: not from a pool */
-  bool graph;          /* of a graph's node: PENDING again where it is freed */
-  bool freeing;        /* cudaFreeAsync was called, its operation has not run */
-  uint64_t id;         /* unique for ever: CU_POINTER_ATTRIBUTE_BUFFER_ID */
-  const char *made_by; /* static: the function that made it */
-  uint64_t made;       /* the how manieth allocation of the process */
+  unsigned flags;       /* of cudaHostAlloc, cudaHostRegister, cudaMallocManaged */
+  bool read_only;       /* for kernels: constant banks, cudaHostRegisterReadOnly */
+  sim_pool *pool;       /* NULL: not from a pool */
+  bool graph;           /* of a graph's node: PENDING again where it is freed */
+  bool graph_out;       /* one was enqueued that makes it live, none that frees it: graph_memory.c */
+  uint32_t graph_nodes; /* nodes and instantiated graphs that name it */
+  bool freeing;         /* cudaFreeAsync was called, its operation has not run */
+  uint64_t id;          /* unique for ever: CU_POINTER_ATTRIBUTE_BUFFER_ID */
+  const char *made_by;  /* static: the function that made it */
+  uint64_t made;        /* the how manieth allocation of the process */
   uint64_t freed_at;
   const char *name;            /* a module variable's, borrowed from its module; else NULL */
   uint32_t pending;            /* operations enqueued and not yet run that name it (stream checks, frees) */

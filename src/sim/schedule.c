@@ -8,6 +8,7 @@
 
 #include "call.h"
 #include "graph.h"
+#include "graph_memory.h"
 #include "report.h"
 #include "result.h"
 #include "trace.h"
@@ -135,8 +136,10 @@ static void operation_name(sim_operation *operation) {
   }
   for (int i = 0; i < 2; i++) {
     operation->named[i] = addresses[i] ? sim_memory_find(addresses[i]) : NULL;
-    if (operation->named[i])
-      operation->named[i]->pending++;
+    if (!operation->named[i])
+      continue;
+    operation->named[i]->pending++;
+    sim_graph_memory_enqueued(operation->named[i], work->kind);
   }
 }
 
@@ -220,8 +223,10 @@ static void operation_finish(sim_operation *operation, int result, uint64_t time
   }
   operation_unlink(operation);
   for (int i = 0; i < 2; i++)
-    if (operation->named[i])
+    if (operation->named[i]) {
       operation->named[i]->pending--;
+      sim_graph_memory_done(operation->named[i]);
+    }
   if (operation->work.kind == SIM_OPERATION_RECORD)
     sim_event_recorded(operation->work.event, operation, time);
   sim_stream_operation_done(operation->stream, operation);
@@ -340,7 +345,7 @@ static sim_operation *choose(const sim_operation *target) {
 
 bool sim_schedule_step(sim_operation *target) {
   sim_operation *next = choose(target);
-  if (!next && target)
+  if (!next && target && !running_count)
     next = ready_oldest();
   if (next)
     operation_run(next);
