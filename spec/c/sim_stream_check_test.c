@@ -214,6 +214,10 @@ static void two_threads_of_work_in_a_graph(void) {
   CHECK(strstr(finding(), "and nothing orders them: add a dependency to the graph that they are nodes of") != NULL);
   sim_exec_destroy(exec);
   CHECK_EQUAL(sim_graph_add_dependencies(graph, &set, &copy, 1, false), 0);
+  sim_allocation *c = test_memory(400);
+  sim_node *beside;
+  work = work_copy(c, a, 400);
+  CHECK_EQUAL(sim_graph_add(&beside, graph, &set, 1, &work), 0);
   CHECK_EQUAL(sim_exec_create(&exec, graph, 0), 0);
   sim_report_clear();
   for (int i = 0; i < 3; i++)
@@ -226,6 +230,7 @@ static void two_threads_of_work_in_a_graph(void) {
   CHECK_EQUAL(findings(), 1);
   sim_exec_destroy(exec);
   sim_graph_destroy(graph);
+  sim_memory_release(c);
   teardown();
 }
 
