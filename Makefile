@@ -59,7 +59,8 @@ Q = $(if $(V),,@echo "  $(notdir $(firstword $(CC))) $@";)
 all: build
 
 ##build         compile the library into build/
-products := $(B)/xchg/core.so
+alias_files := $(foreach alias,$(sim_aliases) $(sim_hollow),$(call alias_file,$(alias)))
+products := $(B)/xchg/core.so $(B)/xchg/sim.so $(alias_files)
 build: $(products)
 
 $(B)/xchg/core.so: $(call object,$(lib_src)) $(B)/objects
@@ -99,7 +100,7 @@ $(foreach alias,$(sim_aliases),$(eval $(call sim_alias_rule,$(alias),$(B)/xchg/s
 $(foreach alias,$(sim_hollow),$(eval $(call sim_alias_rule,$(alias),)))
 
 ##sim           build only the simulated CUDA device
-sim: $(B)/xchg/sim.so $(foreach alias,$(sim_aliases) $(sim_hollow),$(call alias_file,$(alias)))
+sim: $(B)/xchg/sim.so $(alias_files)
 
 $(B)/obj/abi.o: $(B)/abi_text.h
 
@@ -218,7 +219,7 @@ check:
 
 # For the specs.
 sources:
-	@printf '%s\n' $(lib_src)
+	@printf '%s\n' $(lib_src) $(sim_src) $(sim_exec_src)
 products:
 	@printf '%s\n' $(products)
 
