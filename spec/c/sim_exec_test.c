@@ -232,7 +232,7 @@ static void broken_barriers(void) {
   ENDS(run_block(HEAD KERNEL("k", "setp.lt.u32 %p0, %r0, 32; @%p0 exit; bar.sync 2, 64;"), 64), 702);
   CHECK(strstr(kernel_fault(), "barrier 2: 32 threads of 64 have come; threads 0 to 31 of block 0 have exited") !=
         NULL);
-  ENDS(run_block(HEAD KERNEL("k", "bar.sync 16;"), 64), 719);
+  ENDS(run_block(HEAD KERNEL("k", "mov.u32 %r4, 16; bar.sync %r4;"), 64), 719);
   ENDS(run_block(HEAD KERNEL("k", "bar.sync 0, 20;"), 64), 719);
   ENDS(run_block(HEAD KERNEL("k", "mov.u32 %r4, 4294967295; bar.sync %r4, %r0;"), 64), 719);
 }
@@ -487,6 +487,7 @@ static void refusals(void) {
     const char *body, *wanted;
   } rows[] = {
       {"mov.u32 %r4, %rd0;", "ptx: line 19: mov.u32: %rd0 is .b64, not of the 32 bits of .u32"},
+      {"bar.sync 16;", "ptx: line 19: bar.sync: barrier 16: a block has the barriers 0 to 15"},
       {"mov.f32 %f0, 1;", "ptx: line 19: mov.f32: an integer constant is no .f32"},
       {"shfl.bfly.b32 %r4, %r0, 1, 31;",
        "ptx: line 19: shfl.bfly.b32: .sync is missing: targets from sm_70 on need it"},

@@ -46,6 +46,12 @@ void sim_decode_barrier(sim_decoder *decoder, const ptx_instruction *instruction
   uint32_t number = sim_decode_in(decoder, first, PTX_U32), count = 0;
   if (instruction->operand_count > first + (kind < 2 ? 1u : 2u))
     count = sim_decode_in(decoder, first + 1, PTX_U32);
+  if (instruction->operands[first].kind == PTX_OPERAND_INTEGER &&
+      (count == 0 || instruction->operands[first + 1].kind == PTX_OPERAND_INTEGER))
+    flags |= SIM_BAR_CONSTANT;
+  if (instruction->operands[first].kind == PTX_OPERAND_INTEGER && instruction->operands[first].bits > 15)
+    sim_decode_fail(decoder, "barrier %llu: a block has the barriers 0 to 15",
+                    (unsigned long long)instruction->operands[first].bits);
   sim_op *op = sim_decode_emit(decoder, SIM_H_bar);
   op->in[0] = number;
   op->in[1] = count;

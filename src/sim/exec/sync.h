@@ -11,7 +11,8 @@ enum {
   SIM_BAR_OR,
   SIM_BAR_KIND = 7,
   SIM_BAR_ALIGNED = 8,
-  SIM_BAR_NEGATED = 16
+  SIM_BAR_NEGATED = 16,
+  SIM_BAR_CONSTANT = 32 /* number and count are the same in all lanes */
 };
 
 /* Warp-level operations: in[3] holds the member mask; SIM_WARP_PLAIN: the forms without .sync, whose members are the lanes that run. */

@@ -117,15 +117,20 @@ static int barrier_enter(sim_warp *warp, const sim_op *op, uint32_t mask, uint32
 }
 
 int sim_barrier_arrive(sim_warp *warp, const sim_op *op, uint32_t mask) {
+  if (mask == warp->live && op->in[1] == 0 && op->flags & SIM_BAR_CONSTANT) {
+    sim_groups_park(warp, op, mask, SIM_GROUP_BARRIER, 0, 0,
+                    *(const uint32_t *)(const void *)(warp->slots + op->in[0]));
+    return SIM_MOVED;
+  }
   const uint32_t *numbers = (const uint32_t *)(const void *)(warp->slots + op->in[0]);
   const uint32_t *counts = (const uint32_t *)(const void *)(warp->slots + op->in[1]);
   bool arrive = (op->flags & SIM_BAR_KIND) == SIM_BAR_ARRIVE;
   if (!arrive)
     sim_groups_add(warp, warp->frame, op + 1, warp->mask & ~mask);
   for (uint32_t left = mask; left != 0;) {
-    uint32_t first = (uint32_t)__builtin_ctz(left), same = 0;
+    uint32_t first = (uint32_t)__builtin_ctz(left), same = op->flags & SIM_BAR_CONSTANT ? left : 0;
     uint32_t number = numbers[first], threads = op->in[1] ? counts[first] : 0;
-    for (uint32_t rest = left; rest; rest &= rest - 1) {
+    for (uint32_t rest = left & ~same; rest; rest &= rest - 1) {
       uint32_t lane = (uint32_t)__builtin_ctz(rest);
       if (numbers[lane] == number && (op->in[1] ? counts[lane] : 0) == threads)
         same |= 1u << lane;
@@ -140,8 +145,35 @@ int sim_barrier_arrive(sim_warp *warp, const sim_op *op, uint32_t mask) {
   return SIM_MOVED;
 }
 
+/* The common case: all warps are whole at one plain barrier. */
+static bool barrier_open_whole(sim_block *block) {
+  const sim_op *op = NULL;
+  for (uint32_t w = 0; w < block->warp_count; w++) {
+    const struct sim_groups *groups = block->warps[w].groups;
+    const sim_group *group = &groups->items[0];
+    if (groups->count == 0)
+      continue;
+    if (groups->count != 1 || group->state != SIM_GROUP_BARRIER || group->threads != 0 ||
+        (op != NULL && group->op != op))
+      return false;
+    op = group->op;
+  }
+  if (op == NULL || (op->flags & SIM_BAR_KIND) != SIM_BAR_SYNC)
+    return false;
+  for (uint32_t w = 0; w < block->warp_count; w++) {
+    struct sim_groups *groups = block->warps[w].groups;
+    groups->items[0].state = SIM_GROUP_READY;
+    groups->items[0].op = op + 1;
+    groups->ready = groups->count;
+  }
+  block->epoch++;
+  return true;
+}
+
 int sim_barrier_open(sim_block *block) {
   int opened = 0;
+  if (barrier_open_whole(block))
+    return 1;
   uint32_t waited = 0;
   for (uint32_t w = 0; w < block->warp_count; w++)
     for (uint32_t i = 0; i < block->warps[w].groups->count; i++) {

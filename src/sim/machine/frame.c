@@ -55,6 +55,20 @@ static uint64_t special_value(const sim_warp *warp, uint32_t special, uint32_t c
   }
 }
 
+/* Whether lanes of a warp have different values. */
+static bool special_varies(uint32_t special) {
+  switch (special) {
+  case PTX_SPECIAL_TID:
+  case PTX_SPECIAL_LANEID:
+  case PTX_SPECIAL_LANEMASK_EQ:
+  case PTX_SPECIAL_LANEMASK_LE:
+  case PTX_SPECIAL_LANEMASK_LT:
+  case PTX_SPECIAL_LANEMASK_GE:
+  case PTX_SPECIAL_LANEMASK_GT: return true;
+  default: return false;
+  }
+}
+
 static void slot_spread(uint8_t *row, uint32_t bytes, uint64_t value) {
   if (bytes == 8)
     for (int lane = 0; lane < SIM_WARP_SIZE; lane++)
@@ -84,6 +98,10 @@ void sim_frame_fill(const sim_warp *warp, sim_frame *frame, uint32_t first, uint
       slot_spread(row, slot->bytes, frame->local_base + slot->value + (slot->in_space ? 0 : SIM_WINDOW_LOCAL));
       break;
     default:
+      if (!special_varies(slot->index)) {
+        slot_spread(row, slot->bytes, special_value(warp, slot->index, slot->component, 0) & slot->value);
+        break;
+      }
       for (uint32_t lane = 0; lane < SIM_WARP_SIZE; lane++) {
         uint64_t value = special_value(warp, slot->index, slot->component, lane) & slot->value;
         if (slot->bytes == 8)

@@ -66,10 +66,24 @@ static uint32_t group_drawn(sim_machine *machine, const struct sim_groups *group
       return i;
 }
 
+static void group_run(sim_warp *warp, const sim_group *group) {
+  warp->frame = group->frame;
+  warp->slots = group->frame->slots;
+  warp->mask = group->mask;
+  warp->next = group->op;
+  warp->groups->floor = UINTPTR_MAX;
+  warp->groups->stop = NULL;
+}
+
 bool sim_groups_pick(sim_warp *warp) {
   struct sim_groups *groups = warp->groups;
   if (groups->ready == 0)
     return false;
+  if (groups->count == 1) {
+    groups->count = groups->ready = 0;
+    group_run(warp, &groups->items[0]);
+    return true;
+  }
   uint32_t best = UINT32_MAX;
   bool drawn =
       groups->ready > 1 && sim_machine_of(warp)->shuffle && sim_machine_random(sim_machine_of(warp)) >> 62 == 0;
@@ -89,12 +103,7 @@ bool sim_groups_pick(sim_warp *warp) {
   group_remove(groups, best);
   groups->turns++;
   sim_groups_turn(groups);
-  warp->frame = group.frame;
-  warp->slots = group.frame->slots;
-  warp->mask = group.mask;
-  warp->next = group.op;
-  groups->floor = UINTPTR_MAX;
-  groups->stop = NULL;
+  group_run(warp, &group);
   for (uint32_t i = 0; groups->ready && i < groups->count; i++) {
     const sim_group *other = &groups->items[i];
     if (other->state != SIM_GROUP_READY || other->frame != group.frame)
