@@ -46,10 +46,21 @@ static size_t image_measure(const char *image) {
   return 0;
 }
 
-static bool image_is_binary(const void *image, size_t length) {
-  static const uint8_t elf[4] = {0x7f, 'E', 'L', 'F'}, fat[4] = {0x50, 0xed, 0x55, 0xba},
-                       wrapper[4] = {0xb1, 'C', 'b', 'F'};
-  return length >= 4 && (!memcmp(image, elf, 4) || !memcmp(image, fat, 4) || !memcmp(image, wrapper, 4));
+/* Stops at the first byte that differs: a short text may end there, and memory with it. */
+static bool image_begins(const char *image, size_t length, const uint8_t magic[4]) {
+  for (size_t i = 0; i < 4; i++)
+    if (i == length || (uint8_t)image[i] != magic[i])
+      return false;
+  return true;
+}
+
+static bool image_is_binary(const char *image, size_t length) {
+  static const uint8_t magics[3][4] = {
+      {0x7f, 'E', 'L', 'F'}, {0x50, 0xed, 0x55, 0xba} /* fat binary */, {0xb1, 'C', 'b', 'F'} /* its wrapper */};
+  for (int i = 0; i < 3; i++)
+    if (image_begins(image, length, magics[i]))
+      return true;
+  return false;
 }
 
 static int load_refuse(ptx_log *log, int result) {
@@ -236,8 +247,7 @@ int sim_library_load(sim_library **out, const void *image, size_t length, sim_co
   log = log ? log : &own;
   if (!image || !sim_host_usable((uintptr_t)image, length ? length : 1, false))
     return SIM_INVALID_VALUE;
-  size_t known = length ? length : sim_host_usable((uintptr_t)image, 4, false) ? 4 : 1;
-  if (image_is_binary(image, known))
+  if (image_is_binary(image, length ? length : SIZE_MAX))
     return load_say(log, SIM_NO_BINARY_FOR_GPU,
                     "image: this is machine code of a GPU; the simulator runs PTX: compile for compute_XX");
   const char *text = image;
