@@ -1,4 +1,4 @@
-// Bit tricks: counting, permuting, fields, packed arithmetic within a word, carries.
+// Bit tricks: counting, permuting, fields, dot products of bytes, carries.
 
 extern "C" __global__ void count_bits(const unsigned *a, int *o) {
   int i = threadIdx.x;
@@ -52,19 +52,6 @@ extern "C" __global__ void dot_products(const int *a, const int *b, const int *c
   r[2] = __dp2a_lo(x, y, z);
   r[3] = __dp2a_hi(x, y, z);
   r[4] = __dp2a_hi((unsigned)x, (unsigned)y, (unsigned)z);
-}
-
-extern "C" __global__ void packed_words(const unsigned *a, const unsigned *b, unsigned *o) {
-  int i = threadIdx.x;
-  unsigned x = a[i], y = b[i], *r = o + i * 8;
-  r[0] = __vadd4(x, y);
-  r[1] = __vsub2(x, y);
-  r[2] = __vaddus4(x, y);
-  r[3] = __vabsdiffu4(x, y);
-  r[4] = __vmaxs4(x, y);
-  r[5] = __vminu2(x, y);
-  r[6] = __vcmpgtu4(x, y);
-  r[7] = __vsadu4(x, y);
 }
 
 // 96-bit sum and difference, and a 64-bit product plus 64 bits, word by word with the carry flag.

@@ -64,16 +64,6 @@ local function byte(x, n) return tonumber(band(rshift(u64(x), 8 * n), 0xffULL)) 
 local function half(x, n) return tonumber(band(rshift(u64(x), 16 * n), 0xffffULL)) end
 local function signed(x, width) return x >= 2 ^ (width - 1) and x - 2 ^ width or x end
 
--- f over the parts of two words, parts of `width` bits, packed again.
-local function parts(x, y, width, f)
-  local out = 0ULL
-  for p = 0, 32 / width - 1 do
-    local get = width == 8 and byte or half
-    out = out + lshift(u64(f(get(x, p), get(y, p)) % 2 ^ width), p * width)
-  end
-  return out
-end
-
 local cases = {}
 
 cases[#cases + 1] = {
@@ -207,33 +197,6 @@ cases[#cases + 1] = {
         function(i) return dot(i, 2, half, 16, 0, true) end,
         function(i) return dot(i, 2, half, 16, 2, true) end,
         function(i) return dot(i, 2, half, 16, 2, false) end,
-      }),
-    }
-  end,
-}
-
-cases[#cases + 1] = {
-  kernel = "packed_words", grid = 1, block = N,
-  args = function()
-    local a, b = words(10), words(11)
-    local function each(width, f)
-      return function(i) return parts(a.host[i], b.host[i], width, f) end
-    end
-    return {
-      a, b,
-      k.output("uint32_t", N * 8, k.rows {
-        each(8, function(x, y) return x + y end),
-        each(16, function(x, y) return x - y end),
-        each(8, function(x, y) return math.min(x + y, 255) end),
-        each(8, function(x, y) return math.abs(x - y) end),
-        each(8, function(x, y) return math.max(signed(x, 8), signed(y, 8)) end),
-        each(16, math.min),
-        each(8, function(x, y) return x > y and 255 or 0 end),
-        function(i)
-          local sum = 0
-          for p = 0, 3 do sum = sum + math.abs(byte(a.host[i], p) - byte(b.host[i], p)) end
-          return sum
-        end,
       }),
     }
   end,

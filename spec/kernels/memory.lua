@@ -9,7 +9,7 @@ local function integers(n, stream, range)
   return k.input("int32_t", n, function(i) return k.noise(i, stream) % (range or 2000) - (range and 0 or 1000) end)
 end
 
-local cases = {}
+local cases = { variables = { "constants", "counters" } }
 
 cases[#cases + 1] = {
   kernel = "constant_memory", grid = 1, block = 64,

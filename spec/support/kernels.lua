@@ -58,7 +58,8 @@ function M.output(ctype, count, want, bound)
   return M.memory(ctype, count, nil, want, bound)
 end
 
---- A variable of the module, set before the launch or compared after it.
+--- A variable of the module, set before the launch or compared after it. NVRTC shows only those that are asked for by
+--- name: the group lists them in `variables`.
 function M.global(name, argument)
   argument.kind, argument.name = "global", name
   return argument
@@ -243,6 +244,7 @@ function M.ptx(group, target)
       names[#names + 1] = case.expression
     end
   end
+  for _, variable in ipairs(group.variables or {}) do names[#names + 1] = "&" .. variable end
   local options = { "-lineinfo", "-std=c++17", "--device-int128" }
   for _, option in ipairs(group.options or {}) do options[#options + 1] = option end
   return nvrtc.compile(group.source, { arch = "compute_" .. target, options = options, names = names })
@@ -297,7 +299,7 @@ local function run(cuda, library, lowered, case)
       local bytes = argument.count * ffi.sizeof(argument.ctype)
       local pointer, size
       if argument.kind == "global" then
-        pointer, size = cuda:global(library, argument.name)
+        pointer, size = cuda:global(library, lowered["&" .. argument.name])
         assert(size == bytes, ("%s has %d bytes, the case %d"):format(argument.name, size, bytes))
       else
         pointer = cuda:malloc(bytes)
