@@ -150,7 +150,6 @@ static inline void cudart_settings(void) {
   setenv("XCHG_SIM_DEVICES", "2", 1);
   setenv("XCHG_SIM_MEMORY", "1G", 1);
   setenv("XCHG_SIM_LOG", "none", 1);
-  setenv("XCHG_SIM_SCHEDULE", "lazy", 1); /* what runs when is part of what is checked */
 }
 
 #endif

@@ -183,6 +183,7 @@ static void test_capture(void) {
 
 int main(void) {
   cudart_settings();
+  setenv("XCHG_SIM_SCHEDULE", "lazy", 1); /* what runs when is part of what is checked */
   test_stream();
   test_order();
   test_capture();

@@ -40,34 +40,50 @@ static int node_type(const sim_node *node, int *type) {
   return SIM_SUCCESS;
 }
 
-/* The pointers to a kernel node's arguments that were handed out; one list for each node, made anew when it is asked again. */
+/* The pointers to a kernel node's arguments that were handed out: one list for each node that lives, made anew when it is asked again. */
 typedef struct node_arguments {
-  uint64_t node; /* id */
+  const sim_node *node;
+  uint64_t id; /* of the node: another one may come to lie where it lay */
   void **pointers;
   struct node_arguments *next;
 } node_arguments;
 static node_arguments *told;
 
+/* The place of a node's list, made where there is none; NULL without memory. Those of nodes that are gone go here. */
+static node_arguments *arguments_find(const sim_node *node) {
+  node_arguments *found = NULL;
+  for (node_arguments **link = &told; *link;) {
+    node_arguments *each = *link;
+    if (sim_node_check(each->node) || each->node->id != each->id) {
+      *link = each->next;
+      free(each->pointers);
+      free(each);
+      continue;
+    }
+    if (each->node == node)
+      found = each;
+    link = &each->next;
+  }
+  if (found)
+    return found;
+  found = malloc(sizeof *found);
+  if (!found)
+    return NULL;
+  *found = (node_arguments){node, node->id, NULL, told};
+  told = found;
+  return found;
+}
+
 static void **arguments_tell(const sim_node *node) {
   sim_launch *launch = node->work.launch;
-  uint32_t count = launch->function->ptx->parameter_count;
-  node_arguments *each = told;
-  while (each && each->node != node->id)
-    each = each->next;
-  if (!each) {
-    each = calloc(1, sizeof *each);
-    if (!each)
-      return NULL;
-    each->node = node->id;
-    each->next = told;
-    told = each;
-  }
-  void **pointers = realloc(each->pointers, (count + 1) * sizeof *pointers);
+  const ptx_function *function = launch->function->ptx;
+  node_arguments *list = arguments_find(node);
+  void **pointers = list ? realloc(list->pointers, (function->parameter_count + 1) * sizeof *pointers) : NULL;
   if (!pointers)
     return NULL;
-  each->pointers = pointers;
-  for (uint32_t i = 0; i < count; i++)
-    pointers[i] = launch->parameters + launch->function->ptx->parameters[i]->offset;
+  list->pointers = pointers;
+  for (uint32_t i = 0; i < function->parameter_count; i++)
+    pointers[i] = launch->parameters + function->parameters[i]->offset;
   return pointers;
 }
 
