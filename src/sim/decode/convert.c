@@ -274,7 +274,7 @@ void sim_decode_convert(sim_decoder *decoder, const ptx_instruction *instruction
   if (how.to == PTX_TYPE_NONE || how.from == PTX_TYPE_NONE)
     sim_decode_fail(decoder, "a type is missing");
   if (sim_type_is_pair(how.to) || how.to == PTX_TF32 || !(is_integer(how.to) || is_floating(how.to)))
-    sim_decode_convert_packed(decoder, instruction, &how);
+    sim_decode_convert_packed(decoder, &how);
   else
     scalar(decoder, instruction, &how);
 }

@@ -11,7 +11,7 @@ typedef struct {
 } sim_conversion;
 
 /* Types of which several lie in a register, tf32, and formats of eight bits and less (decode/pack.c). */
-void sim_decode_convert_packed(sim_decoder *decoder, const ptx_instruction *instruction, const sim_conversion *how);
+void sim_decode_convert_packed(sim_decoder *decoder, const sim_conversion *how);
 
 /* cvt.pack, of which that has been taken. */
 void sim_decode_convert_pack(sim_decoder *decoder, const ptx_instruction *instruction);

@@ -79,8 +79,7 @@ static void to_small(sim_decoder *decoder, const sim_conversion *how) {
                         (power ? how->rounding << SIM_ROUND_SHIFT : 0));
 }
 
-void sim_decode_convert_packed(sim_decoder *decoder, const ptx_instruction *instruction, const sim_conversion *how) {
-  (void)instruction;
+void sim_decode_convert_packed(sim_decoder *decoder, const sim_conversion *how) {
   if (how->to == PTX_TF32)
     to_tf32(decoder, how);
   else if (sim_type_is_pair(how->to))
