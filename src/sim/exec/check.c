@@ -119,8 +119,8 @@ static inline uint32_t record_bytes(uint64_t record) {
 }
 /* Two accesses of which one writes: a race where another warp made the record in this interval. */
 static inline bool record_conflicts(uint64_t record, const race_access *access, uint32_t bits) {
-  return record_is_now(record, access) && (!record_is_ours(record, access) || record & SIM_RACE_MANY) &&
-         record_bytes(record) & bits && !(record & access->strong);
+  return record_is_now(record, access) & (!record_is_ours(record, access) | ((record & SIM_RACE_MANY) != 0)) &
+         ((record_bytes(record) & bits) != 0) & ((record & access->strong) == 0);
 }
 
 static uint64_t read_after(uint64_t old, uint64_t now, const race_access *access, uint32_t bits) {
@@ -169,8 +169,8 @@ static bool race_words(sim_warp *warp, uint32_t first, int what, const race_acce
   uint64_t other = 0, interval = access->interval, ours = access->warp;
   for (int i = 0; i < SIM_WARP_SIZE; i++) {
     uint64_t write = writes[i], read = reads[i];
-    uint64_t now = (write >> SIM_RACE_INTERVAL_SHIFT) ^ interval,
-             mine = (write >> (SIM_RACE_THREAD_SHIFT + 5) & 31) ^ ours;
+    uint64_t now = (write >> SIM_RACE_INTERVAL_SHIFT) ^ interval;
+    uint64_t mine = (write >> (SIM_RACE_THREAD_SHIFT + 5) & 31) ^ ours;
     other |= now == 0 ? mine : 0;
     now = (read >> SIM_RACE_INTERVAL_SHIFT) ^ interval;
     mine = ((read >> (SIM_RACE_THREAD_SHIFT + 5) & 31) ^ ours) | (read & SIM_RACE_MANY);
@@ -182,6 +182,38 @@ static bool race_words(sim_warp *warp, uint32_t first, int what, const race_acce
   uint64_t *to = what & SIM_WRITE ? writes : reads;
   for (uint64_t i = 0; i < SIM_WARP_SIZE; i++)
     to[i] = record + (i << SIM_RACE_THREAD_SHIFT);
+  return true;
+}
+
+/* Another warp made the record in this interval: perhaps a race, which is then looked at closely. */
+static inline bool record_suspect(uint64_t record, uint64_t ours) {
+  uint64_t differ = record ^ ours;
+  return differ >> SIM_RACE_INTERVAL_SHIFT == 0 && (differ >> (SIM_RACE_THREAD_SHIFT + 5) & 31) != 0;
+}
+
+/* Whole words anywhere. False: something is suspect, to be looked at one by one (what was recorded already does not disturb that). */
+static bool race_scattered(sim_warp *warp, uint32_t mask, int what, const uint32_t *offset, const race_access *access) {
+  uint64_t *writes = warp->block->check->writes, *reads = warp->block->check->reads;
+  uint64_t ours = RECORD(access->interval, WHOLE, access->strong, access->warp * SIM_WARP_SIZE, access->number);
+  /* What must agree for a record to be as good as ours: all but which lane, which op, and who else has read. */
+  uint64_t same = ~(SIM_RACE_MANY | 31ull << SIM_RACE_THREAD_SHIFT | SIM_RACE_OP_MASK);
+  bool suspect = false;
+  for (uint32_t left = mask; left != 0; left &= left - 1) {
+    int lane = sim_first_lane(left);
+    uint32_t word = offset[lane] / 4;
+    suspect |= record_suspect(writes[word], ours);
+    if (what & SIM_WRITE)
+      suspect |=
+          record_suspect(reads[word], ours) || (record_is_now(reads[word], access) && reads[word] & SIM_RACE_MANY);
+    else if (((reads[word] ^ ours) & same) != 0)
+      reads[word] = read_after(reads[word], ours + ((uint64_t)lane << SIM_RACE_THREAD_SHIFT), access, WHOLE);
+  }
+  if (suspect || !(what & SIM_WRITE))
+    return !suspect;
+  for (uint32_t left = mask; left != 0; left &= left - 1) {
+    int lane = sim_first_lane(left);
+    writes[offset[lane] / 4] = ours + ((uint64_t)lane << SIM_RACE_THREAD_SHIFT);
+  }
   return true;
 }
 
@@ -199,6 +231,8 @@ static bool race_shared(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_
     if (different == 0 && race_words(warp, offset[0] / 4, what, &access))
       return true;
   }
+  if (bytes == 4 && race_scattered(warp, mask, what, offset, &access))
+    return true;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
     int lane = sim_first_lane(left);
     if (!race_lane(warp, op, lane, offset[lane], bytes, what, &access))
@@ -207,10 +241,25 @@ static bool race_shared(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_
   return true;
 }
 
+/* Tests and marks whole words; false where one is missing. */
+static bool written_words(uint8_t *written, const uint32_t *offset, uint32_t mask, int what) {
+  uint32_t missing = 0;
+  for (int lane = 0; lane < SIM_WARP_SIZE; lane++)
+    missing |= written[offset[lane] / 4] ^ WHOLE;
+  if (missing == 0)
+    return true;
+  if (what & SIM_READ)
+    return false;
+  for (uint32_t left = mask; left != 0; left &= left - 1)
+    written[offset[sim_first_lane(left)] / 4] = WHOLE;
+  return true;
+}
+
 bool SIM_ISA_NAME(sim_check_shared)(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t bytes, int what,
                                     const uint32_t *offset) {
   struct sim_block_check *check = warp->block->check;
-  for (uint32_t left = check->shared_written ? mask : 0; left != 0; left &= left - 1) {
+  bool good = check->shared_written == NULL || (bytes == 4 && written_words(check->shared_written, offset, mask, what));
+  for (uint32_t left = good ? 0 : mask; left != 0; left &= left - 1) {
     int lane = sim_first_lane(left), missing = written_lane(check->shared_written, offset[lane], bytes, what);
     if (missing >= 0 && !sim_init_report_space(warp, op, lane, bytes, offset[lane], "shared"))
       return false;
