@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "index.h"
@@ -47,6 +48,14 @@ static bool space_map(space *out, uint64_t span) {
   return true;
 }
 
+/* What one device may reserve: all of them together take half of what the process is limited to. */
+static uint64_t span_most(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+    return UINT64_MAX;
+  return limit.rlim_cur / 4 / (uint64_t)sim_config_get()->devices / PAGE * PAGE;
+}
+
 int sim_space_start(int device, uint64_t bytes) {
   space *made = &spaces[device];
   if (made->begin)
@@ -54,10 +63,11 @@ int sim_space_start(int device, uint64_t bytes) {
   if (bytes > UINT64_MAX / 16)
     return SIM_OUT_OF_MEMORY;
   made->bytes = bytes;
-  for (uint64_t span = round_up(4 * bytes, PAGE) + PAGE; span >= 4 * PAGE; span = round_up(span / 2, PAGE))
+  uint64_t span = round_up(4 * bytes, PAGE) + PAGE, most = span_most();
+  for (span = span < most ? span : most; span; span = span / 2 / PAGE * PAGE)
     if (space_map(made, span))
       return SIM_SUCCESS;
-  return space_map(made, 4 * PAGE) ? SIM_SUCCESS : SIM_OUT_OF_MEMORY;
+  return SIM_OUT_OF_MEMORY;
 }
 
 int sim_space_charge(int device, uint64_t bytes) {
