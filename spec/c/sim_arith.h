@@ -242,6 +242,8 @@ static uint64_t value_make(char kind) {
 
 /* ---- checks ---- */
 
+/* A reference that does not know answers SKIPPED. */
+#define SKIPPED UINT64_MAX
 typedef uint64_t reference(const lane_values *in);
 
 /* What register `out` ("r0") becomes by `text`, for values of the kinds in `values` ("" or one letter for each of v[1], v[2], ...; the last
@@ -279,8 +281,9 @@ __attribute__((unused)) static void check_form(const char *text, const char *out
         uint64_t want = mask >> lane & 1 ? wanted(&lanes[lane]) : old[lane];
         bool nan =
             values[0] == 'd' && out[0] == 'd' && (got << 1) > 0xffe0000000000000u && (want << 1) > 0xffe0000000000000u;
+        bool unknown = want == SKIPPED && (out[0] == 'r' || values[0] == 'd');
         test_checks++;
-        if (got != want && !nan) {
+        if (got != want && !nan && !unknown) {
           char line[400];
           snprintf(line, sizeof line, "%s (copy %d, %s) of %llx %llx %llx %llx p %x is %llx, not %llx", text, copy,
                    mask >> lane & 1 ? "running" : "masked", (unsigned long long)lanes[lane].v[1],
