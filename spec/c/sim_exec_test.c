@@ -513,6 +513,7 @@ static void refusals(void) {
 
 int main(void) {
   setenv("XCHG_SIM_BUDGET", "20000000", 1);
+  setenv("XCHG_SIM_SCHEDULE", "lazy", 1); /* a drawn one may run lanes apart that activemask is to see together */
   kernel_start();
   moves();
   divergence();
