@@ -147,7 +147,8 @@ static void test_attributes(void) {
   sim_kernel_get_attributes(kernel("exact"), 0, &got);
   CHECK_EQUAL(got.max_threads, 32);
   CHECK_EQUAL(sim_kernel_max_threads(counted(64, 0)), 1024);
-  CHECK_EQUAL(sim_kernel_max_threads(counted(65, 0)), 896); /* 65536 / (72 * 32), in warps of 32 */
+  CHECK_EQUAL(sim_kernel_max_threads(counted(65, 0)), 896);  /* 65536 / (72 * 32), in warps of 32 */
+  CHECK_EQUAL(sim_kernel_max_threads(counted(144, 0)), 384); /* 3 warps in each quarter */
   CHECK_EQUAL(sim_kernel_max_threads(counted(255, 0)), 256);
 
   sim_kernel *tile = kernel("tile");

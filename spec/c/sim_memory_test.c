@@ -208,6 +208,8 @@ static void test_access(void) {
   CHECK_EQUAL(sim_memory_access(&found, a->address, 400, 0, true, text, sizeof text), SIM_SUCCESS);
   CHECK(found == a);
   CHECK_EQUAL(sim_memory_access(&found, a->address, 401, 0, true, text, sizeof text), SIM_ILLEGAL_ADDRESS);
+  CHECK_EQUAL(sim_memory_access(&found, a->address + 200, 200, 0, true, text, sizeof text), SIM_SUCCESS);
+  CHECK_EQUAL(sim_memory_access(&found, a->address + 200, 201, 0, true, text, sizeof text), SIM_ILLEGAL_ADDRESS);
   CHECK_EQUAL(sim_memory_access(&found, a->address + 8, UINT64_MAX, 0, true, text, sizeof text), SIM_ILLEGAL_ADDRESS);
   CHECK_EQUAL(sim_memory_access(&found, a->address - 4, 4, 0, true, text, sizeof text), SIM_ILLEGAL_ADDRESS);
   CHECK_EQUAL(sim_memory_access(&found, 0, 4, 0, false, text, sizeof text), SIM_ILLEGAL_ADDRESS);

@@ -8,21 +8,26 @@ static uint64_t threads_of(const uint32_t count[3]) {
   return count[0] ? (uint64_t)count[0] * (count[1] ? count[1] : 1) * (count[2] ? count[2] : 1) : 0;
 }
 
+enum { LANES = 32 };
+
 /* Registers come by the warp, in pieces of 256. */
-int sim_kernel_warp_registers(const sim_kernel *kernel) {
-  enum { PIECE = 256, LANES = 32 };
-  return (int)((kernel->function->register_count * LANES + PIECE - 1) / PIECE * PIECE);
+static uint64_t warp_registers(const sim_kernel *kernel) {
+  enum { PIECE = 256 };
+  return ((uint64_t)kernel->function->register_count * LANES + PIECE - 1) / PIECE * PIECE;
+}
+
+/* Each quarter of a multiprocessor has a quarter of the registers; no warp takes them from two. */
+uint64_t sim_kernel_resident_warps(const sim_kernel *kernel) {
+  enum { QUARTERS = 4 };
+  const sim_limits *limits = sim_device_limits();
+  uint64_t each = warp_registers(kernel);
+  return each ? limits->registers_per_sm / QUARTERS / each * QUARTERS : limits->warps_per_sm;
 }
 
 int sim_kernel_max_threads(const sim_kernel *kernel) {
-  const sim_limits *limits = sim_device_limits();
   const ptx_function *ptx = kernel->function->ptx;
-  uint64_t most = limits->threads_per_block;
-  int warp = sim_kernel_warp_registers(kernel);
-  if (warp) {
-    uint64_t fitting = limits->registers_per_block / (uint32_t)warp * 32;
-    most = fitting < most ? fitting : most;
-  }
+  uint64_t most = sim_device_limits()->threads_per_block, fitting = sim_kernel_resident_warps(kernel) * LANES;
+  most = fitting < most ? fitting : most;
   uint64_t bounds[2] = {threads_of(ptx->max_threads), threads_of(ptx->required_threads)};
   for (int i = 0; i < 2; i++)
     if (bounds[i] && bounds[i] < most)

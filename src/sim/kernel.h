@@ -14,9 +14,10 @@ typedef struct {
 
 void sim_kernel_get_attributes(const sim_kernel *kernel, int device, sim_kernel_attributes *out);
 int sim_kernel_set_max_dynamic_shared(sim_kernel *kernel, int device, int bytes); /* 1: above opt-in minus static */
-/* Threads that a block may have by registers and launch bounds; registers that a warp takes. */
+/* Threads that a block may have by registers and launch bounds. */
 int sim_kernel_max_threads(const sim_kernel *kernel);
-int sim_kernel_warp_registers(const sim_kernel *kernel);
+/* Warps that fit on a multiprocessor by registers. */
+uint64_t sim_kernel_resident_warps(const sim_kernel *kernel);
 /* Dynamic shared memory that a launch may ask for: 48 KiB less the static one, or what was opted in to. */
 int sim_kernel_max_dynamic_shared(const sim_kernel *kernel, int device);
 /* Offset and size of parameter `index`: 1 past the end. */

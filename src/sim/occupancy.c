@@ -3,7 +3,7 @@
 #include "kernel.h"
 #include "result.h"
 
-enum { LANES = 32, PARTITIONS = 4 /* of a multiprocessor: each has a quarter of the registers */ };
+enum { LANES = 32 };
 
 static uint64_t round_up(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -16,16 +16,6 @@ static uint64_t least(uint64_t a, uint64_t b) {
 /* Shared memory is given to blocks in pieces. */
 static uint64_t shared_unit(void) {
   return sim_config_get()->capability >= 80 ? 128 : 256;
-}
-
-static uint64_t fit_registers(const sim_kernel *kernel, uint64_t warps) {
-  const sim_limits *limits = sim_device_limits();
-  uint64_t of_warp = (uint64_t)sim_kernel_warp_registers(kernel);
-  if (!of_warp)
-    return limits->blocks_per_sm;
-  if (of_warp * round_up(warps, PARTITIONS) > limits->registers_per_block)
-    return 0;
-  return limits->registers_per_sm / PARTITIONS / of_warp * PARTITIONS / warps;
 }
 
 static uint64_t fit_shared(const sim_kernel *kernel, uint64_t dynamic) {
@@ -43,7 +33,7 @@ static uint64_t fit_all(const sim_kernel *kernel, uint64_t threads, uint64_t dyn
   if (threads > (uint64_t)sim_kernel_max_threads(kernel) || dynamic > limits->shared_opt_in)
     return 0;
   uint64_t fit = least(limits->blocks_per_sm, limits->warps_per_sm / warps);
-  fit = least(fit, fit_registers(kernel, warps));
+  fit = least(fit, sim_kernel_resident_warps(kernel) / warps);
   return least(fit, fit_shared(kernel, dynamic));
 }
 
