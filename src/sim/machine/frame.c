@@ -115,12 +115,18 @@ void sim_frame_fill(const sim_warp *warp, sim_frame *frame, uint32_t first, uint
 
 /* ---- calls ---- */
 
+/* A frame made for calls: in the list of all that the grid has made. */
+struct sim_call_frame {
+  sim_frame frame;
+  struct sim_call_frame *next;
+};
+
 static size_t align_up(size_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
 static size_t frame_size(const sim_function *function) {
-  return align_up(sizeof(sim_frame)) + align_up(function->frame_bytes) +
+  return align_up(sizeof(struct sim_call_frame)) + align_up(function->frame_bytes) +
          align_up((size_t)function->param_bytes * SIM_WARP_SIZE);
 }
 
@@ -143,9 +149,12 @@ static sim_frame *frame_make(sim_warp *warp, const sim_function *function) {
     return NULL;
   machine->frame_bytes += bytes;
   memset(memory, 0, bytes);
-  frame = (sim_frame *)(void *)memory;
+  struct sim_call_frame *made = (struct sim_call_frame *)(void *)memory;
+  made->next = machine->made;
+  machine->made = made;
+  frame = &made->frame;
   frame->function = function;
-  frame->slots = memory + align_up(sizeof(sim_frame));
+  frame->slots = memory + align_up(sizeof(struct sim_call_frame));
   frame->params = frame->slots + align_up(function->frame_bytes);
   sim_frame_fill(warp, frame, 0, function->constant_slots);
   return frame;
@@ -189,12 +198,13 @@ void sim_frame_leave(sim_warp *warp, sim_frame *frame, uint32_t mask) {
   *list = frame;
 }
 
-void sim_frame_free(sim_frame *frame) {
-  while (frame != NULL) {
-    sim_frame *next = frame->caller;
-    free(frame);
-    frame = next;
+void sim_frames_free(sim_machine *machine) {
+  while (machine->made != NULL) {
+    struct sim_call_frame *next = machine->made->next;
+    free(machine->made);
+    machine->made = next;
   }
+  free(machine->frames);
 }
 
 /* A lane's bytes of a place, low ones first, as slots and parameters lie in memory. */

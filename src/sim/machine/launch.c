@@ -73,9 +73,7 @@ static void machine_end(sim_machine *machine, sim_allocation *workspace) {
     }
     sim_seat_give(seat);
   }
-  for (uint32_t i = 0; machine->frames && i < machine->grid.program->function_count; i++)
-    sim_frame_free(machine->frames[i]);
-  free(machine->frames);
+  sim_frames_free(machine);
   if (workspace)
     sim_memory_release(workspace);
   if (machine->printed)

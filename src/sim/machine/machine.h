@@ -86,7 +86,6 @@ sim_frame *sim_frame_call(sim_warp *warp, const sim_op *op, uint32_t mask, const
 void sim_frame_leave(sim_warp *warp, sim_frame *frame, uint32_t mask);
 /* Fills slots [first, first + count) of the frame's function. */
 void sim_frame_fill(const sim_warp *warp, sim_frame *frame, uint32_t first, uint32_t count);
-void sim_frame_free(sim_frame *frame);
 /* Copies parameters or results: one place to the other, for the lanes of mask. */
 void sim_frame_pass(sim_frame *to, const sim_place *there, sim_frame *from, const sim_place *here, uint32_t count,
                     uint32_t mask);
@@ -131,10 +130,11 @@ int sim_seat_start(sim_seat *seat, uint64_t linear);
 
 /* What the engine keeps of a grid beside what handlers see. */
 typedef struct {
-  sim_grid grid;      /* first: handlers' view */
-  sim_frame **frames; /* free ones, by function */
-  size_t frame_bytes; /* of all frames for calls */
-  uint64_t workspace; /* of a cooperative launch */
+  sim_grid grid;               /* first: handlers' view */
+  sim_frame **frames;          /* free ones, by function */
+  struct sim_call_frame *made; /* all of them */
+  size_t frame_bytes;          /* of all frames for calls */
+  uint64_t workspace;          /* of a cooperative launch */
   uint64_t random;
   bool shuffle; /* the order of warps and groups is drawn */
   uint32_t shared_bytes;
@@ -152,6 +152,9 @@ static inline uint64_t sim_machine_random(sim_machine *machine) {
   x ^= x << 17;
   return machine->random = x;
 }
+
+/* Frees the frames of all calls. */
+void sim_frames_free(sim_machine *machine);
 
 /* Runs all blocks of the grid; grid.result says how it ended. */
 void sim_machine_run(sim_machine *machine);
