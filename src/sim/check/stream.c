@@ -29,6 +29,12 @@ static const sim_clock *current_clock;
 static sim_touch *touches; /* what it touched so far */
 static size_t touch_count, touch_room;
 static int finding;
+/* What was reported of the current one: a kernel that reads and writes races twice with the same operation. */
+static struct {
+  uint64_t operation;
+  const sim_allocation *allocation;
+} reported[MEETINGS];
+static size_t reported_count;
 
 /* ---- reporting ---- */
 
@@ -58,6 +64,13 @@ static void allocation_describe(const sim_allocation *allocation, char *text, si
 /* The cure: whoever was submitted first is meant to come first. */
 static void report_pair(const sim_toucher *other, bool wrote, uint64_t bytes, const sim_allocation *allocation,
                         bool write) {
+  for (size_t i = 0; i < reported_count; i++)
+    if (reported[i].operation == other->operation && reported[i].allocation == allocation)
+      return;
+  if (reported_count < MEETINGS) {
+    reported[reported_count].operation = other->operation;
+    reported[reported_count++].allocation = allocation;
+  }
   char where[160], cure[160];
   allocation_describe(allocation, where, sizeof where);
   const sim_toucher *before = other->operation < current->operation ? other : current;
@@ -151,6 +164,7 @@ static void free_touch(const sim_work *work) {
 void sim_stream_check_begin(const sim_stream *stream, const sim_work *work, const sim_clock *clock,
                             uint64_t operation) {
   finding = SIM_SUCCESS;
+  reported_count = 0;
   /* Other operations run while a host function does. */
   if (!clock || !sim_clock_on() || work->kind == SIM_OPERATION_HOST)
     return;
@@ -188,14 +202,13 @@ static void report_host(const char *what, const char *stream, bool wrote, bool r
                         bool write, const char *call) {
   char where[160];
   allocation_describe(allocation, where, sizeof where);
-  finding |=
-      sim_report(SIM_REPORT_STREAM,
-                 "stream: %s %s %s that %s on %s %s, and the host has not waited for it: synchronize with %s first",
-                 call, write ? "takes or writes" : "reads", where, what, stream,
-                 ran     ? wrote ? "wrote" : "read"
-                 : wrote ? "will write"
-                         : "will read",
-                 stream);
+  finding |= sim_report(SIM_REPORT_STREAM,
+                        "stream: %s %s %s that %s on %s %s, and the host has not waited for it: synchronize %s first",
+                        call, write ? "frees or overwrites" : "reads", where, what, stream,
+                        ran     ? wrote ? "wrote" : "read"
+                        : wrote ? "will write"
+                                : "will read",
+                        stream);
 }
 
 /* What has not run yet and names the range. Kernels are known only once they ran. */
