@@ -82,9 +82,18 @@ static void program_decode(sim_decoder *decoder) {
 }
 
 static void decoder_end(sim_decoder *decoder) {
-  sim_list *const lists[] = {&decoder->ops,        &decoder->patches,    &decoder->positions,
-                             &decoder->registers,  &decoder->slots,      &decoder->table,
-                             &decoder->scratch[0], &decoder->scratch[1], &decoder->scratch[2]};
+  sim_list *const lists[] = {&decoder->ops,
+                             &decoder->patches,
+                             &decoder->positions,
+                             &decoder->registers,
+                             &decoder->slots,
+                             &decoder->table,
+                             &decoder->scratch[0],
+                             &decoder->scratch[1],
+                             &decoder->scratch[2],
+                             &decoder->spares[0].offsets,
+                             &decoder->spares[1].offsets,
+                             &decoder->spares[2].offsets};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     free(lists[i]->items);
   sim_reach_free(decoder->reach);

@@ -52,9 +52,12 @@ uint32_t sim_decode_register_bytes(sim_decoder *decoder, const ptx_operand *oper
 uint32_t sim_decode_slot_value(sim_decoder *decoder, uint64_t value, uint32_t bytes); /* shared between equal values */
 uint32_t sim_decode_slot_symbol(sim_decoder *decoder, const ptx_symbol *symbol, int64_t offset, bool in_space,
                                 uint32_t bytes);
-uint32_t sim_decode_slot_temporary(sim_decoder *decoder, uint32_t bytes); /* a lane's bytes: 4 or 8 */
-uint32_t sim_decode_slot_predicate(sim_decoder *decoder);                 /* a temporary predicate */
-uint32_t sim_decode_slot_carry(sim_decoder *decoder); /* the function's carry flag: one predicate, made when first asked for */
+uint32_t sim_decode_slot_temporary(
+    sim_decoder *decoder,
+    uint32_t bytes); /* a lane's bytes: 4 or 8 (16); for this instruction, a later one may get it again */
+uint32_t sim_decode_slot_predicate(sim_decoder *decoder); /* a temporary predicate */
+uint32_t
+sim_decode_slot_carry(sim_decoder *decoder); /* the function's carry flag: one predicate, made when first asked for */
 
 /* ---- ops ---- */
 

@@ -17,6 +17,12 @@ typedef struct {
   uint32_t label;
 } sim_patch;
 
+/* Temporaries: an instruction may use what an earlier one has left. */
+typedef struct {
+  sim_list offsets; /* uint32_t */
+  size_t used;      /* by this instruction */
+} sim_spares;
+
 struct sim_decoder {
   sim_program *program;
   const ptx_module *module;
@@ -43,6 +49,7 @@ struct sim_decoder {
   uint32_t carry;                              /* the carry flag's; 0: not asked for */
   uint32_t special_slots[PTX_OPERANDS_MAX][2]; /* of operands that change while a kernel runs: special, slot */
   uint32_t special_count;
+  sim_spares spares[3]; /* temporaries of 4 and 8 bytes, predicates */
 
   sim_list scratch[3]; /* of whoever works just now */
   struct sim_reach *reach;

@@ -42,6 +42,8 @@ void sim_frame_begin(sim_decoder *decoder) {
   frame_take(decoder, SCRATCH);
   sim_list_fill(decoder, &decoder->registers, decoder->ptx->register_count, sizeof(uint32_t));
   decoder->slots.count = 0;
+  for (int i = 0; i < 3; i++)
+    decoder->spares[i].offsets.count = 0;
   size_t table = decoder->table.count;
   sim_list_fill(decoder, &decoder->table, table > 64 && table <= 4096 ? table : 64, sizeof(uint32_t));
 }
@@ -181,12 +183,26 @@ uint32_t sim_decode_slot_symbol(sim_decoder *decoder, const ptx_symbol *symbol, 
   return slot_find(decoder, slot);
 }
 
+static uint32_t *spare_take(sim_decoder *decoder, sim_spares *spares) {
+  if (spares->used == spares->offsets.count)
+    sim_list_add(decoder, &spares->offsets, sizeof(uint32_t));
+  return (uint32_t *)spares->offsets.items + spares->used++;
+}
+
 uint32_t sim_decode_slot_temporary(sim_decoder *decoder, uint32_t bytes) {
-  return frame_take(decoder, row_bytes(bytes));
+  if (bytes > 8)
+    return frame_take(decoder, row_bytes(bytes));
+  uint32_t *offset = spare_take(decoder, &decoder->spares[bytes > 4]);
+  if (*offset == 0)
+    *offset = frame_take(decoder, row_bytes(bytes));
+  return *offset;
 }
 
 uint32_t sim_decode_slot_predicate(sim_decoder *decoder) {
-  return frame_predicate(decoder);
+  uint32_t *offset = spare_take(decoder, &decoder->spares[2]);
+  if (*offset == 0)
+    *offset = frame_predicate(decoder);
+  return *offset;
 }
 
 uint32_t sim_decode_slot_carry(sim_decoder *decoder) {
@@ -244,6 +260,8 @@ static void special_read(sim_decoder *decoder, const ptx_operand *operand) {
 
 void sim_frame_specials(sim_decoder *decoder) {
   decoder->special_count = 0;
+  for (int i = 0; i < 3; i++)
+    decoder->spares[i].used = 0;
   for (uint32_t i = 0; i < decoder->instruction->operand_count; i++)
     special_read(decoder, &decoder->instruction->operands[i]);
 }
