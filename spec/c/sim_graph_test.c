@@ -331,6 +331,52 @@ static void branches_run_in_any_order(void) {
   sim_graph_destroy(graph);
 }
 
+/* Each node notes when it ran; edges go from a lower to a higher rank, nodes are made in any order. */
+enum { RANDOM_NODES = 40 };
+static int ran_at[RANDOM_NODES], ran_count;
+static void note_time(void *data) {
+  *(int *)data = ++ran_count;
+}
+
+static void random_graphs_run_in_the_order_of_edges(void) {
+  for (int round = 0; round < 40; round++) {
+    char schedule[32];
+    snprintf(schedule, sizeof schedule, round % 4 ? "random:%d" : "lazy", round);
+    test_configure("SCHEDULE", schedule);
+    sim_graph *graph = new_graph(), *clone;
+    sim_node *nodes[RANDOM_NODES] = {NULL};
+    bool edges[RANDOM_NODES][RANDOM_NODES] = {{false}};
+    for (int made = 0; made < RANDOM_NODES; made++) {
+      int rank = (int)test_below(RANDOM_NODES);
+      while (nodes[rank])
+        rank = (rank + 1) % RANDOM_NODES;
+      nodes[rank] = add_host(graph, NULL, 0, note_time, &ran_at[rank]);
+    }
+    for (int i = 0; i < 80; i++) {
+      int from = (int)test_below(RANDOM_NODES - 1), to = from + 1 + (int)test_below(RANDOM_NODES - 1 - from);
+      CHECK_EQUAL(sim_graph_add_dependencies(graph, &nodes[from], &nodes[to], 1, false), edges[from][to] ? 1 : 0);
+      edges[from][to] = true;
+    }
+    CHECK_EQUAL(sim_graph_clone(&clone, graph), 0);
+    sim_graph_exec *exec = new_exec(clone);
+    for (int launch = 0; launch < 2; launch++) {
+      ran_count = 0;
+      run(exec);
+      CHECK_EQUAL(ran_count, RANDOM_NODES);
+      for (int from = 0; from < RANDOM_NODES; from++)
+        for (int to = 0; to < RANDOM_NODES; to++)
+          if (edges[from][to])
+            CHECK(ran_at[from] < ran_at[to]);
+    }
+    sim_exec_update_info info;
+    CHECK_EQUAL(sim_exec_update(exec, graph, &info), 0);
+    sim_exec_destroy(exec);
+    sim_graph_destroy(clone);
+    sim_graph_destroy(graph);
+  }
+  test_configure("SCHEDULE", "lazy");
+}
+
 static void events_in_graphs(void) {
   sim_event *recorded = test_event(), *waited = test_event();
   sim_stream *other = test_stream(SIM_STREAM_NON_BLOCKING);
@@ -509,6 +555,7 @@ int main(void) {
   nesting_has_an_end();
   long_chains_need_no_stack();
   branches_run_in_any_order();
+  random_graphs_run_in_the_order_of_edges();
   events_in_graphs();
   memory_lives_inside_a_graph();
   memory_that_is_left_must_go_before_the_next_launch();
