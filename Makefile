@@ -193,9 +193,9 @@ lint-format: lint-ready
 lint-rock: lint-ready
 	luarocks --lua-version 5.1 lint xchg-scm-1.rockspec
 lint-gcc: lint-ready
-	$(sub) c-tests B=build/gcc CC=gcc
+	$(sub) c-tests B=build/gcc CC=gcc SIM_O= sim_isas=base
 lint-clang: lint-ready
-	$(sub) c-tests B=build/clang CC=clang
+	$(sub) c-tests B=build/clang CC=clang SIM_O= sim_isas=base
 
 ##format        rewrite the C files in the project's style
 format: lint-ready
