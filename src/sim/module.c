@@ -129,9 +129,10 @@ static int library_make_kernels(sim_library *library) {
   return SIM_SUCCESS;
 }
 
+/* Those that are not .visible too: NVRTC writes `.const` and `.global` alone for variables that the host is to find. */
 static bool symbol_is_variable(const ptx_symbol *symbol) {
   return (symbol->space == PTX_GLOBAL || symbol->space == PTX_CONST) && !symbol->function && !symbol->definition &&
-         symbol->linkage != PTX_LINKAGE_STATIC && symbol->size;
+         symbol->size;
 }
 
 static int symbol_order(const void *a, const void *b) {
