@@ -12,21 +12,28 @@ local build = os.getenv("XCHG_BUILD") or "build"
 local groups = {}
 for _, name in ipairs(kernels.groups()) do groups[#groups + 1] = kernels.group(name) end
 
+-- A file's text, empty if there is none.
+local function read(path)
+  local file = io.open(path)
+  if not file then return "" end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
 local function run(targets, case, env)
   local folder = child.folder()
   local environment = {
-    XCHG_BUILD = build, XCHG_SIM_CC = "12.0", XCHG_SIM_LOG = "none", XCHG_CUDA = REAL and "real" or "sim",
+    XCHG_BUILD = build, XCHG_SIM_CC = "12.0", XCHG_SIM_LOG = folder .. "/log", XCHG_CUDA = REAL and "real" or "sim",
   }
   for name, value in pairs(env or {}) do environment[name] = value end
   local result = child.run(child.read(child.root .. "/spec/support/run_kernels.lua"), {
     args = { folder .. "/results", table.concat(targets, ","), case }, env = environment, timeout = 600,
   })
-  local file = io.open(folder .. "/results")
-  local text = file and file:read("*a") or ""
-  if file then file:close() end
+  local text, log = read(folder .. "/results"), read(folder .. "/log")
   child.remove(folder)
 
-  local out = { verdicts = {}, ended = false, tail = ("status %d: %s"):format(result.status, result.stderr:sub(-400)) }
+  local out = { verdicts = {}, log = log, ended = false, tail = ("status %d: %s"):format(result.status, result.stderr:sub(-400)) }
   for verdict, target, name, why in text:gmatch("([^\t\n]*)\t([^\t\n]*)\t([^\t\n]*)\t([^\n]*)\n") do
     if verdict == "end" then
       out.ended = true
@@ -87,6 +94,20 @@ if not REAL then
         end
       end
     end
+  end)
+
+  describe("the search for races", function()
+    it("finds none in these kernels", function()
+      local result = run({ 90 }, nil, { XCHG_SIM_CHECK = "race" })
+      local row = result.verdicts["* *"]
+      if row and row.verdict == "skip" then pending(row.why) end
+      assert.is_true(result.ended, result.tail)
+      local races = {}
+      for line in result.log:gmatch("[^\n]+") do
+        if line:find("race: ", 1, true) then races[#races + 1] = line end
+      end
+      assert.same({}, races)
+    end)
   end)
 
   describe("a device of compute capability 7.5", function()

@@ -74,7 +74,7 @@ extern "C" __global__ void exchanged(unsigned *g, unsigned *seen) {
 // Maximum of doubles by compare and swap.
 extern "C" __global__ void compare_and_swap(unsigned long long *g, const double *a) {
   double x = a[blockIdx.x * blockDim.x + threadIdx.x];
-  unsigned long long old = *g, assumed;
+  unsigned long long old = atomicAdd(g, 0ull), assumed;
   do {
     assumed = old;
     if (__longlong_as_double(assumed) >= x)
@@ -84,7 +84,7 @@ extern "C" __global__ void compare_and_swap(unsigned long long *g, const double 
 }
 
 extern "C" __global__ void compare_and_swap_short(unsigned short *g) {
-  unsigned short old = *g, assumed;
+  unsigned short old = atomicCAS(g, (unsigned short)0, (unsigned short)0), assumed;
   do {
     assumed = old;
     old = atomicCAS(g, assumed, (unsigned short)(assumed + 3));
