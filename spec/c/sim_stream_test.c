@@ -424,6 +424,28 @@ static void a_wait_for_a_value_lets_others_write_it(void) {
   sim_stream_destroy(two);
 }
 
+static void many_streams_are_cheap(void) {
+  enum { MANY = 50000 };
+  sim_stream **streams = calloc(MANY, sizeof *streams);
+  int ran = 0;
+  double start = seconds();
+  for (int i = 0; i < MANY; i++)
+    streams[i] = test_stream(SIM_STREAM_NON_BLOCKING);
+  for (int i = 0; i < MANY; i++) {
+    sim_stream *mine;
+    CHECK_EQUAL(sim_stream_resolve(&mine, SIM_STREAM_PER_THREAD, true), 0);
+    submit_host(streams[i], count_up, &ran);
+  }
+  CHECK_EQUAL(sim_context_synchronize(test_context()), 0);
+  for (int i = 0; i < MANY; i++)
+    CHECK_EQUAL(sim_stream_destroy(streams[i]), 0);
+  CHECK_EQUAL(ran, MANY);
+  double each = (seconds() - start) / MANY;
+  printf("a stream %.0f ns\n", each * 1e9);
+  CHECK(each < 100e-6);
+  free(streams);
+}
+
 static void steps_run_one_after_the_other(void) {
   sim_stream *stream = test_stream(0);
   int ran = 0;
@@ -464,6 +486,7 @@ int main(void) {
   threads_wait_for_what_others_run();
   many_threads_share_a_context();
   a_wait_for_a_value_lets_others_write_it();
+  many_streams_are_cheap();
   steps_run_one_after_the_other();
   settling_runs_what_may_use_memory();
   CHECK_EQUAL(sim_stream_waiting(), 0);

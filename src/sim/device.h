@@ -26,7 +26,7 @@ struct sim_context {
   uint32_t peers;              /* bit d: memory of device d may be used by kernels and copies of this context */
   int cache_config, shared_config;
   sim_stream *streams;             /* all of this context, linked by sim_stream; owned by stream.c */
-  sim_stream *legacy, *per_thread; /* made on first use; per_thread: one for each thread, listed in streams */
+  sim_stream *legacy, *per_thread; /* made on first use; per_thread: one for each thread, listed in streams: the one used last */
   sim_context *next;               /* contexts of cuCtxCreate */
 };
 

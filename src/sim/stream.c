@@ -40,12 +40,18 @@ static int stream_of_context(sim_stream **out, sim_context *context, bool legacy
     *out = context->legacy;
     return SIM_SUCCESS;
   }
-  for (sim_stream *each = context->streams; each; each = each->next)
-    if (each->per_thread && each->owner == sim_thread_get()) {
-      *out = each;
-      return SIM_SUCCESS;
-    }
-  return stream_make_builtin(out, context, false);
+  const void *thread = sim_thread_get();
+  if (context->per_thread && context->per_thread->owner == thread) {
+    *out = context->per_thread;
+    return SIM_SUCCESS;
+  }
+  sim_stream *found = context->streams;
+  while (found && !(found->per_thread && found->owner == thread))
+    found = found->next;
+  int result = found ? SIM_SUCCESS : stream_make_builtin(&found, context, false);
+  if (!result)
+    *out = context->per_thread = found;
+  return result;
 }
 
 int sim_stream_resolve(sim_stream **out, sim_stream *handle, bool make) {
@@ -79,16 +85,20 @@ int sim_stream_create(sim_stream **out, sim_context *context, unsigned flags, in
   made->priority = priority;
   made->lane = sim_lane_take();
   made->next = context->streams;
+  if (made->next)
+    made->next->previous = made;
   context->streams = made;
   *out = made;
   return SIM_SUCCESS;
 }
 
 static void stream_free(sim_stream *stream) {
-  sim_stream **link = &stream->context->streams;
-  while (*link != stream)
-    link = &(*link)->next;
-  *link = stream->next;
+  sim_context *context = stream->context;
+  *(stream->previous ? &stream->previous->next : &context->streams) = stream->next;
+  if (stream->next)
+    stream->next->previous = stream->previous;
+  if (context->per_thread == stream)
+    context->per_thread = NULL;
   sim_lane_give_back(stream->lane);
   sim_clock_free(stream->clock);
   free(stream);

@@ -28,7 +28,7 @@ struct sim_stream {
   unsigned lane;               /* its place in vector clocks */
   struct sim_clock *clock;     /* owned: of what was submitted last; NULL: not checked */
   struct sim_capture *capture; /* not NULL: capturing */
-  sim_stream *next;            /* of the context */
+  sim_stream *next, *previous; /* of the context */
 };
 
 /* Turns a handle of a user into a stream: 0, 1 and 2 are those of the current context (made current where `make`); 400 for what is
