@@ -277,6 +277,24 @@ static void test_graph_memory(void) {
   CHECK_EQUAL(sim_pool_run_allocate(address, "x"), SIM_ILLEGAL_ADDRESS);
 }
 
+/* A destroyed pool stays for the graph that will use it again. */
+static void test_graph_pool(void) {
+  sim_pool *pool;
+  uint64_t address = 0, used = sim_memory_used(device);
+  CHECK_EQUAL(sim_pool_create(&pool, SIM_MEMORY_DEVICE, 0, 0), SIM_SUCCESS);
+  CHECK_EQUAL(sim_pool_allocate_graph(&address, pool, 100, context, "cudaGraphAddMemAllocNode"), SIM_SUCCESS);
+  CHECK_EQUAL(sim_pool_destroy(pool), SIM_SUCCESS);
+  for (int i = 0; i < 2; i++) {
+    CHECK_EQUAL(sim_pool_run_allocate(address, "x"), SIM_SUCCESS);
+    CHECK_EQUAL(sim_memory_used(device), used + 2 * MIB);
+    CHECK_EQUAL(sim_pool_run_free(address, "x"), SIM_SUCCESS);
+    CHECK_EQUAL(sim_memory_used(device), used);
+  }
+  CHECK_EQUAL(sim_pool_run_allocate(address, "x"), SIM_SUCCESS);
+  sim_memory_release(sim_memory_find(address));
+  CHECK_EQUAL(sim_memory_used(device), used);
+}
+
 /* Nothing orders the free behind the allocation. Loses the context: comes last. */
 static void test_disorder(void) {
   uint64_t address = allocate(sim_pool_default(device), 100);
@@ -304,6 +322,7 @@ int main(void) {
   test_host_pools();
   test_graph();
   test_graph_memory();
+  test_graph_pool();
   test_disorder();
   return test_end();
 }

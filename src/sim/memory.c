@@ -237,6 +237,8 @@ void sim_memory_release(sim_allocation *allocation) {
   allocation->shadow = NULL;
   if (counted)
     sim_pool_take_back(allocation->pool, allocation->size);
+  if (allocation->graph)
+    sim_pool_leave_graph(allocation->pool);
   if (!kind_is_device(allocation->kind)) {
     host_release(allocation);
     return;

@@ -116,7 +116,10 @@ static int pool_take(sim_pool *pool, uint64_t size) {
   return SIM_SUCCESS;
 }
 
-static void pool_end(sim_pool *pool) {
+/* A destroyed pool goes with the last of its memory. */
+static void pool_end_unused(sim_pool *pool) {
+  if (!pool->destroyed || pool->used || pool->graph_count)
+    return;
   pool_shrink(pool, 0);
   free(pool);
 }
@@ -125,8 +128,12 @@ void sim_pool_take_back(sim_pool *pool, uint64_t size) {
   pool->used -= round_up(size, SIM_ALIGNMENT);
   /* A free runs when somebody waits, and that is when a pool lets go of memory. */
   pool_shrink(pool, pool->release_threshold);
-  if (pool->destroyed && !pool->used)
-    pool_end(pool);
+  pool_end_unused(pool);
+}
+
+void sim_pool_leave_graph(sim_pool *pool) {
+  pool->graph_count--;
+  pool_end_unused(pool);
 }
 
 int sim_pool_destroy(sim_pool *pool) {
@@ -144,8 +151,7 @@ int sim_pool_destroy(sim_pool *pool) {
   }
   pool->destroyed = true;
   pool->release_threshold = 0;
-  if (!pool->used)
-    pool_end(pool);
+  pool_end_unused(pool);
   return SIM_SUCCESS;
 }
 
@@ -243,9 +249,11 @@ static int pool_place(sim_allocation **out, sim_pool *pool, uint64_t size, sim_c
   result = sim_memory_allocate_from(out, pool, pool_context(pool, context), size, made_by);
   if (result && !graph)
     sim_pool_take_back(pool, size);
-  if (!result)
-    (*out)->graph = graph;
-  return result;
+  if (result)
+    return result;
+  (*out)->graph = graph;
+  pool->graph_count += graph;
+  return SIM_SUCCESS;
 }
 
 int sim_pool_allocate_graph(uint64_t *address, sim_pool *pool, uint64_t size, sim_context *context,
@@ -272,10 +280,8 @@ int sim_pool_allocate(uint64_t *address, sim_pool *pool, uint64_t size, sim_stre
   }
   /* The eager schedule may have lost the context, and with it the memory. */
   made = sim_memory_find(at);
-  if (made && made->state != SIM_STATE_FREED) {
-    made->graph = false;
+  if (made)
     sim_memory_release(made);
-  }
   return result;
 }
 

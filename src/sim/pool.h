@@ -15,6 +15,7 @@ struct sim_pool {
   uint32_t access;                                         /* bit d: device d may read and write */
   uint32_t readable;                                       /* bit d: device d may only read */
   bool destroyed;                                          /* goes with the last of its memory */
+  uint32_t graph_count;                                    /* allocations of graphs: not in use between launches */
   struct sim_pool *next;
 };
 
@@ -27,6 +28,8 @@ sim_pool *sim_pool_builtin(sim_memory_kind kind); /* borrowed: pinned or managed
 
 /* Called by memory.c: `size` bytes of the pool have been released. */
 void sim_pool_take_back(sim_pool *pool, uint64_t size);
+/* Called by memory.c: memory of a graph is gone for good. */
+void sim_pool_leave_graph(sim_pool *pool);
 int sim_pool_trim(sim_pool *pool, uint64_t keep);
 int sim_pool_get_attribute(sim_pool *pool, int attribute, void *value);
 int sim_pool_set_attribute(sim_pool *pool, int attribute, const void *value);
