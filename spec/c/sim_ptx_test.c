@@ -79,11 +79,11 @@ static void test_heads(void) {
   refuse(".version 9.7\n.target sm_75", 222,
          "ptx: line 1: PTX 9.7 is newer than 9.6, the newest that the driver's version knows");
   refuse(".version 8.0\n.address_size 64", 218, "ptx: line 2: expected .target behind .version, read '.address_size'");
-  refuse(".version 8.0\n.target sm_100", 209,
+  refuse(".version 8.0\n.target sm_100", 218,
          "ptx: line 2: the text is for sm_100, and the device has compute capability 9.0");
-  refuse(".version 8.0\n.target sm_80a", 209,
+  refuse(".version 8.0\n.target sm_80a", 218,
          "ptx: line 2: the text is for sm_80a, and the device has compute capability 9.0");
-  refuse(".version 8.0\n.target sm_80f", 209,
+  refuse(".version 8.0\n.target sm_80f", 218,
          "ptx: line 2: the text is for sm_80f, and the device has compute capability 9.0");
   refuse(".version 8.0\n.target sm_7x", 218, "ptx: line 2: no target 'sm_7x'");
   refuse(".version 8.0\n.target sm_75, map_f64_to_f32", 218, "ptx: line 2: no target or option 'map_f64_to_f32'");
@@ -103,8 +103,8 @@ static void test_capabilities(void) {
     uint32_t capability;
     int result;
   } rows[] = {
-      {"sm_75", 75, 0},      {"sm_80", 75, 209},    {"sm_90a", 90, 0},   {"sm_90a", 100, 209},  {"sm_100f", 103, 0},
-      {"sm_100f", 120, 209}, {"sm_103f", 100, 209}, {"sm_120a", 120, 0}, {"sm_120a", 121, 209}, {"sm_120f", 121, 0},
+      {"sm_75", 75, 0},      {"sm_80", 75, 218},    {"sm_90a", 90, 0},   {"sm_90a", 100, 218},  {"sm_100f", 103, 0},
+      {"sm_100f", 120, 218}, {"sm_103f", 100, 218}, {"sm_120a", 120, 0}, {"sm_120a", 121, 218}, {"sm_120f", 121, 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[64];

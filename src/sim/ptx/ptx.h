@@ -300,7 +300,7 @@ typedef struct {
 /* Reads one or several texts (a linker's inputs, or texts that were joined: each begins with .version) and joins them: externs are
    looked up among all; a definition twice is an error. A text ends at its length or a NUL before it.
    0 and *out new (ptx_module_free); 218 with "ptx: line 12: ..." in the log; 222 for a .version newer than `newest` (96 = 9.6);
-   209 (NO_BINARY) for a .target above `capability` (90) or an `a` target of another one; 2. At most 16 MiB a text. */
+   (a .target above `capability` or an `a` target of another one is 218 too, as drivers answer); 2. At most 16 MiB a text. */
 int ptx_module_read(ptx_module **out, const char *const *texts, const size_t *lengths, size_t count, uint32_t newest,
                     uint32_t capability, ptx_log *log);
 void ptx_module_free(ptx_module *module);

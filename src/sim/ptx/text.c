@@ -37,9 +37,8 @@ static void text_architecture(ptx_parser *parser, const ptx_name *name, uint32_t
          : suffix == 'f' ? number <= parser->capability && number / 10 == parser->capability / 10
                          : number <= parser->capability;
   if (!runs)
-    ptx_parser_fail_with(parser, SIM_NO_BINARY_FOR_GPU, line,
-                         "the text is for %.60s, and the device has compute capability %u.%u", name->text,
-                         parser->capability / 10, parser->capability % 10);
+    ptx_parser_fail(parser, line, "the text is for %.60s, and the device has compute capability %u.%u", name->text,
+                    parser->capability / 10, parser->capability % 10);
   if (number > parser->module->target || (number == parser->module->target && suffix)) {
     parser->module->target = number;
     parser->module->target_suffix = suffix;
