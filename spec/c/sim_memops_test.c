@@ -303,6 +303,8 @@ static void test_refusals(void) {
                                                  "[s+68];\n" LINE(17) "st.global.u32 [%rd3], "                         \
                                                                       "%r5;\n" END
 
+#define GUESS(loop) HEAD KERNEL("guess") BEGIN "ld.u32 %r4, [%rd1];\n" loop END
+
 static void test_races(void) {
   CHECK_EQUAL(xsim_configure("CHECK", "race,init"), 0);
   memory_clear();
@@ -316,6 +318,17 @@ static void test_races(void) {
   CHECK_EQUAL(run(REDUCE(""), "reduce", 1, 64), 0);
   CHECK(report_has("race: reduce, block 0: thread 17 (line 14) wrote shared word 17 that thread"));
   CHECK(report_has("(line 16) read in the same barrier interval"));
+  /* The guess before a loop of compare-and-swap is no race, the same load without it is one. */
+  memory_clear();
+  CHECK_EQUAL(run(GUESS("again: add.u32 %r5, %r4, 1; atom.cas.b32 %r6, [%rd1], %r4, %r5; setp.ne.u32 %q1, %r6, %r4;\n"
+                        "mov.u32 %r4, %r6; @%q1 bra again;\n"),
+                  "guess", 2, 64),
+              0);
+  CHECK_EQUAL(word(0), 128);
+  CHECK_EQUAL(report_count(), 0);
+  CHECK_EQUAL(run(GUESS("atom.add.u32 %r4, [%rd1], 1;\n"), "guess", 2, 64), 0);
+  CHECK_EQUAL(report_count(), 2);
+  CHECK(report_has("race: guess, block 0: thread 32 (PTX line 7) read the word at"));
   /* A read of what nobody wrote. */
   memory_clear();
   static const char unwritten[] =

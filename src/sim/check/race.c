@@ -287,9 +287,10 @@ bool sim_race_lanes(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t by
     if (!conflicts)
       continue;
     uint64_t word = row * SIM_RACE_ROW + 4 * (uint64_t)__builtin_ctz(conflicts);
-    for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
-      if (word - address[sim_first_lane(rest)] < bytes)
-        lane = sim_first_lane(rest);
+    uint32_t rest = mask;
+    while (rest & (rest - 1) && word - address[sim_first_lane(rest)] >= bytes)
+      rest &= rest - 1;
+    lane = sim_first_lane(rest);
     if (!sim_race_report_global(warp, op, lane, memory->allocation, word, (what & SIM_WRITE) != 0, &other,
                                 other_writes))
       return false;

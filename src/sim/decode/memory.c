@@ -2,6 +2,8 @@
 #include "address.h"
 #include "../exec/access.h"
 
+#include <string.h>
+
 static const ptx_type element_types[] = {PTX_B8,    PTX_B16,  PTX_B32,    PTX_B64, PTX_B128, PTX_U8,       PTX_U16,
                                          PTX_U32,   PTX_U64,  PTX_S8,     PTX_S16, PTX_S32,  PTX_S64,      PTX_F16,
                                          PTX_F16X2, PTX_BF16, PTX_BF16X2, PTX_F32, PTX_F64,  PTX_TYPE_NONE};
@@ -138,6 +140,35 @@ static void store_emit(sim_decoder *decoder, const sim_address *address, const e
   access_emit(decoder, address, true, flags, elements->bytes, elements->count, slots);
 }
 
+/* ---- loads that belong to atomics ---- */
+
+static bool address_same(const ptx_operand *a, const ptx_operand *b) {
+  if (a->kind != PTX_OPERAND_ADDRESS || b->kind != PTX_OPERAND_ADDRESS)
+    return false;
+  const ptx_operand *x = &a->items[0], *y = &b->items[0];
+  if (x->kind != y->kind || x->component != y->component ||
+      (uint64_t)a->offset + (uint64_t)x->offset != (uint64_t)b->offset + (uint64_t)y->offset)
+    return false;
+  return x->kind == PTX_OPERAND_REGISTER ? x->reg == y->reg : x->kind == PTX_OPERAND_SYMBOL && x->symbol == y->symbol;
+}
+
+/* A plain load from the address that a compare-and-swap soon uses: the first guess of its loop, which may be stale. Many programs are
+   written so, and it is no race. */
+static bool load_is_guess(sim_decoder *decoder, const ptx_instruction *load) {
+  enum { NEAR = 64 };
+  const ptx_function *function = sim_decode_ptx_function(decoder);
+  size_t left = (size_t)(function->instructions + function->instruction_count - load);
+  for (size_t i = 1; i < left && i < NEAR; i++) {
+    const ptx_instruction *each = &load[i];
+    if (each->opcode != PTX_OP_ATOM || each->operand_count < 2 || !address_same(&load->operands[1], &each->operands[1]))
+      continue;
+    for (uint32_t m = 0; m < each->modifier_count; m++)
+      if (strcmp(each->modifiers[m], "cas") == 0)
+        return true;
+  }
+  return false;
+}
+
 /* ---- instructions ---- */
 
 static void decode_access(sim_decoder *decoder, const ptx_instruction *instruction, bool store) {
@@ -163,7 +194,7 @@ static void decode_access(sim_decoder *decoder, const ptx_instruction *instructi
   sim_decode_address(decoder, at, space, &address);
   if (store && (address.kind == SIM_ADDRESS_KERNEL || (space == PTX_PARAM && address.kind == SIM_ADDRESS_SLOT)))
     sim_decode_fail(decoder, "parameters of a kernel cannot be written");
-  uint32_t flags = ordering.strong ? SIM_ACCESS_STRONG : 0;
+  uint32_t flags = ordering.strong || (!store && load_is_guess(decoder, instruction)) ? SIM_ACCESS_STRONG : 0;
   if (ordering.release)
     sim_decode_fence(decoder, ordering.device);
   (store ? store_emit : load_emit)(decoder, &address, &elements, flags);
