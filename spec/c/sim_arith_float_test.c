@@ -197,9 +197,9 @@ static const struct {
 #define LESS (x < y)
 #define COMPARISONS(X)                                                                                                 \
   X(eq, x == y)                                                                                                        \
-  X(ne, x<y || x> y) X(lt, x < y) X(le, x <= y) X(gt, x > y) X(ge, x >= y) X(equ, !(x < y || x > y)) X(neu, !(x == y)) \
-      X(ltu, !(x >= y)) X(leu, !(x > y)) X(gtu, !(x <= y)) X(geu, !(x < y)) X(num, !isnan(x) && !isnan(y))             \
-          X(nan, isnan(x) || isnan(y))
+  X(ne, x<y || x> y)                                                                                                   \
+  X(lt, x < y) X(le, x <= y) X(gt, x > y) X(ge, x >= y) X(equ, !(x < y || x > y)) X(neu, !(x == y)) X(ltu, !(x >= y))  \
+      X(leu, !(x > y)) X(gtu, !(x <= y)) X(geu, !(x < y)) X(num, !isnan(x) && !isnan(y)) X(nan, isnan(x) || isnan(y))
 #define X(name, holds)                                                                                                 \
   static bool is_##name(double x, double y) {                                                                          \
     return holds;                                                                                                      \
@@ -216,7 +216,7 @@ REFERENCE(testp_finite, isfinite(a) != 0)
 REFERENCE(testp_infinite, isinf(x) != 0)
 REFERENCE(testp_number, !isnan(a))
 REFERENCE(testp_nan, isnan(x) != 0)
-REFERENCE(testp_normal, isnormal(a) != 0)
+REFERENCE(testp_normal, isnormal(a) || a == 0)
 REFERENCE(testp_subnormal, fpclassify(x) == FP_SUBNORMAL)
 
 /* ---- floating types and integers ---- */
@@ -484,6 +484,15 @@ static uint64_t rcp_gross(const lane_values *in) {
   return fpclassify(f64(bits)) == FP_SUBNORMAL ? bits & 0x8000000000000000u : bits;
 }
 
+static uint64_t rsqrt_gross(const lane_values *in) {
+  PARAMETERS;
+  if (fpclassify(x) == FP_SUBNORMAL || x == 0)
+    return bits64(copysign(INFINITY, x));
+  double root = 1 / sqrt(f64(A & 0xffffffff00000000u));
+  return isnan(x) || isnan(root) ? bits64(NAN) : bits64(root) & 0xffffffff00000000u;
+}
+REFERENCE(rsqrt_f64, bits64(1 / sqrt(x)))
+
 int main(void) {
   copies_find();
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
@@ -512,5 +521,7 @@ int main(void) {
   }
   check_form("div.approx.f32 %r0,%r1,%r2;", "r0", "f", div_near, 200);
   check_form("rcp.approx.ftz.f64 %d0,%d1;", "d0", "d", rcp_gross, 200);
+  check_form("rsqrt.approx.ftz.f64 %d0,%d1;", "d0", "d", rsqrt_gross, 200);
+  check_form("rsqrt.approx.f64 %d0,%d1;", "d0", "d", rsqrt_f64, 200);
   return test_end();
 }

@@ -143,7 +143,7 @@ PAIRED(sub_f32x2, LOW(A) - LOW(B), HIGH(A) - HIGH(B))
 PAIRED(mul_f32x2, LOW(A) * LOW(B), HIGH(A) * HIGH(B))
 PAIRED(fma_f32x2, fmaf(LOW(A), LOW(B), LOW(C)), fmaf(HIGH(A), HIGH(B), HIGH(C)))
 
-/* SIM_TEST_...: subnormals are tested as they are. */
+/* SIM_TEST_...: subnormals are tested as they are; zeros count as normal. */
 #define TESTING(name, type, exponents, mantissas)                                                                      \
   SIM_HANDLER(name) {                                                                                                  \
     const type *a = SIM_IN(type, 0);                                                                                   \
@@ -151,9 +151,12 @@ PAIRED(fma_f32x2, fmaf(LOW(A), LOW(B), LOW(C)), fmaf(HIGH(A), HIGH(B), HIGH(C)))
     for (int lane = 0; lane < SIM_WARP_SIZE; lane++) {                                                                 \
       bool zero = (A & (mantissas)) == 0, low = (A & (exponents)) == 0, high = (A & (exponents)) == (exponents);       \
       bool answers[] = {                                                                                               \
-          [SIM_TEST_FINITE] = !high,         [SIM_TEST_INFINITE] = high && zero,                                       \
-          [SIM_TEST_NUMBER] = !high || zero, [SIM_TEST_NOTANUMBER] = high && !zero,                                    \
-          [SIM_TEST_NORMAL] = !high && !low, [SIM_TEST_SUBNORMAL] = low && !zero,                                      \
+          [SIM_TEST_FINITE] = !high,                                                                                   \
+          [SIM_TEST_INFINITE] = high && zero,                                                                          \
+          [SIM_TEST_NUMBER] = !high || zero,                                                                           \
+          [SIM_TEST_NOTANUMBER] = high && !zero,                                                                       \
+          [SIM_TEST_NORMAL] = !high && (!low || zero),                                                                 \
+          [SIM_TEST_SUBNORMAL] = low && !zero,                                                                         \
       };                                                                                                               \
       holds |= (uint32_t)answers[op->flags] << lane;                                                                   \
     }                                                                                                                  \
