@@ -498,7 +498,7 @@ static void *compile_host(const text *c) {
   fwrite(c->at, 1, c->used, file);
   fclose(file);
   snprintf(command, sizeof command,
-           "cc -std=gnu11 -O1 -w -fwrapv -ffp-contract=off -fno-builtin-fma -shared -fPIC -o '%s' '%s' -lm", library,
+           "cc -std=gnu11 -O0 -w -fwrapv -ffp-contract=off -fno-builtin-fma -shared -fPIC -o '%s' '%s' -lm", library,
            source);
   CHECK_EQUAL(system(command), 0);
   handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);

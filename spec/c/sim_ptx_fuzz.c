@@ -197,23 +197,22 @@ int main(void) {
   static size_t sizes[MOST];
   static uint8_t text[ROOM];
   size_t count = 0;
-  DIR *folder = opendir("spec/c/ptx");
-  for (struct dirent *entry; folder && count < MOST && (entry = readdir(folder));) {
+  struct dirent **entries;
+  int found = scandir("spec/c/ptx", &entries, NULL, alphasort);
+  for (int i = 0; i < found; i++) {
     char path[512];
     FILE *file;
-    if (!strstr(entry->d_name, ".ptx"))
-      continue;
-    snprintf(path, sizeof path, "spec/c/ptx/%s", entry->d_name);
-    file = fopen(path, "rb");
-    if (!file)
-      continue;
-    texts[count] = malloc(ROOM);
-    sizes[count] = fread(texts[count], 1, ROOM, file);
-    fclose(file);
-    count++;
+    snprintf(path, sizeof path, "spec/c/ptx/%s", entries[i]->d_name);
+    if (strstr(entries[i]->d_name, ".ptx") && count < MOST && (file = fopen(path, "rb"))) {
+      texts[count] = malloc(ROOM);
+      sizes[count] = fread(texts[count], 1, ROOM, file);
+      fclose(file);
+      count++;
+    }
+    free(entries[i]);
   }
-  if (folder)
-    closedir(folder);
+  if (found >= 0)
+    free(entries);
   CHECK(count >= 8);
   for (int run = 0; count && run < XCHG_FUZZ_RUNS; run++) {
     size_t which = (size_t)test_below((int64_t)count), size = sizes[which];
