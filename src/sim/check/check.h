@@ -24,6 +24,10 @@ void sim_init_copy(sim_allocation *to, uint64_t to_address, sim_allocation *from
 /* The first byte of the range that nobody wrote, or UINT64_MAX. */
 uint64_t sim_init_find(sim_allocation *allocation, uint64_t address, uint64_t bytes);
 
+/* ---- races between threads ---- */
+/* A barrier of all blocks opens: it orders what lies before it with what comes after. */
+void sim_race_grid_barrier(sim_grid *grid);
+
 /* ---- the stream checker: called by stream.c for each operation; operations carry a vector clock ---- */
 typedef struct sim_clock sim_clock;
 /* When an operation has run: what it touched (copies and sets from sim_work_touches, kernels from the sectors that they marked) is compared with

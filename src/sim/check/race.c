@@ -19,6 +19,11 @@ void sim_race_fence(sim_warp *warp, bool device) {
     warp->grid->checks->fences++;
 }
 
+void sim_race_grid_barrier(sim_grid *grid) {
+  if (grid->checks)
+    grid->checks->fences++;
+}
+
 /* ---- words ---- */
 
 static const char *block_name(const sim_grid *grid, const sim_block *block, char text[80]) {

@@ -35,7 +35,7 @@ struct sim_lookup {
   sim_allocation *allocation;
   struct sim_check_memory *memory; /* check/launch.h: what the checkers keep of it; NULL: nothing */
 };
-enum { SIM_LOOKUPS = 1024 };
+enum { SIM_LOOKUPS = 256 };
 
 static inline struct sim_lookup *sim_lookup_of(const sim_warp *warp, const sim_op *op) {
   return &warp->grid->lookups[(uintptr_t)op / 16 % SIM_LOOKUPS];

@@ -1,6 +1,8 @@
 /* The blocks of a grid: one after the other, or all together where they were launched to cooperate. */
 #include "machine.h"
 
+#include "../check/check.h"
+
 #include <stdlib.h>
 
 /* Instructions of one turn of a warp. Threads that wait for another warp in a loop cost a turn each time. */
@@ -114,6 +116,7 @@ static bool grid_open(sim_machine *machine) {
     }
     seat->block.epoch++;
   }
+  sim_race_grid_barrier(&machine->grid);
   return true;
 }
 
