@@ -346,6 +346,38 @@ static void test_races(void) {
   CHECK_EQUAL(xsim_configure("CHECK", "none"), 0);
 }
 
+/* Launches on two streams that nothing orders: 64 words from each of two addresses on. */
+static uint64_t streams_found(uint64_t first, uint64_t second) {
+  static const char text[] = HEAD KERNEL("touch") BEGIN "st.global.u32 [%rd3], 1;\n" END;
+  ptx_log log = {""};
+  sim_library *library = NULL;
+  sim_kernel *kernel = NULL;
+  sim_launch_config config = {.grid = {1, 1, 1}, .block = {64, 1, 1}};
+  memory_clear();
+  CHECK_EQUAL(sim_library_load(&library, text, 0, NULL, &log), SIM_SUCCESS);
+  CHECK_EQUAL(sim_library_kernel(&kernel, library, "touch"), SIM_SUCCESS);
+  for (int i = 0; i < 2; i++) {
+    uint64_t address = i ? second : first;
+    void *arguments[] = {&address};
+    sim_stream *stream = NULL;
+    CHECK_EQUAL(sim_stream_create(&stream, context, SIM_STREAM_NON_BLOCKING, 0), SIM_SUCCESS);
+    CHECK_EQUAL(sim_kernel_launch(kernel, &config, arguments, NULL, 0, stream, "cudaLaunchKernel"), SIM_SUCCESS);
+    CHECK_EQUAL(sim_stream_destroy(stream), SIM_SUCCESS);
+  }
+  CHECK_EQUAL(sim_context_synchronize(context), SIM_SUCCESS);
+  CHECK_EQUAL(sim_library_unload(library), SIM_SUCCESS);
+  return sim_report_count(SIM_REPORT_STREAM);
+}
+
+/* What a kernel has touched goes to the checker of streams, in sectors of 32 bytes. */
+static void test_streams(void) {
+  CHECK_EQUAL(xsim_configure("CHECK", "stream"), 0);
+  CHECK_EQUAL(streams_found(memory->address, memory->address + 256), 0);
+  CHECK_EQUAL(streams_found(memory->address, memory->address + 252), 1);
+  CHECK(report_has("kernel touch"));
+  CHECK_EQUAL(xsim_configure("CHECK", "none"), 0);
+}
+
 static void test_faults(void) {
   static const char text[] =
       HEAD ".file 1 \"saxpy.cu\"\n" KERNEL("saxpy") BEGIN LINE(12) "st.global.f32 [%rd3+3972], 0f00000000;\n" END;
@@ -373,6 +405,7 @@ int main(void) {
   test_barriers();
   test_refusals();
   test_races();
+  test_streams();
   test_faults();
   return test_end();
 }
