@@ -461,6 +461,38 @@ static void memory_that_is_left_must_go_before_the_next_launch(void) {
   CHECK_EQUAL(sim_memory_live(SIM_MEMORY_DEVICE), live);
 }
 
+/* Captured across two devices: each node belongs to its own one, and its failure is that one's. */
+static void nodes_run_on_their_devices(void) {
+  sim_context *second;
+  CHECK_EQUAL(sim_primary_retain(&second, 1), 0);
+  sim_stream *theirs;
+  CHECK_EQUAL(sim_stream_create(&theirs, second, 0, 0), 0);
+  sim_allocation *far;
+  CHECK_EQUAL(sim_memory_allocate(&far, second, 64, SIM_MEMORY_DEVICE, "cudaMalloc"), 0);
+  sim_event *fork = test_event(), *join;
+  CHECK_EQUAL(sim_event_create(&join, second, 0), 0);
+  CHECK_EQUAL(sim_capture_begin(stream, SIM_CAPTURE_GLOBAL), 0);
+  submit_set(stream, a, 51);
+  CHECK_EQUAL(sim_event_record(fork, stream, 0), 0);
+  CHECK_EQUAL(sim_stream_wait_event(theirs, fork, 0), 0);
+  submit_set(theirs, far, 52);
+  CHECK_EQUAL(sim_event_record(join, theirs, 0), 0);
+  CHECK_EQUAL(sim_stream_wait_event(stream, join, 0), 0);
+  submit_copy(stream, b, a);
+  sim_graph *graph;
+  CHECK_EQUAL(sim_capture_end(stream, &graph), 0);
+  sim_graph_exec *exec = new_exec(graph);
+  run(exec);
+  CHECK_EQUAL(b->host[0], 51);
+  CHECK_EQUAL(far->host[0], 52);
+  sim_exec_destroy(exec);
+  sim_graph_destroy(graph);
+  sim_event_destroy(fork);
+  sim_event_destroy(join);
+  CHECK_EQUAL(sim_primary_release(1), 0);
+  CHECK_EQUAL(sim_stream_check(theirs), 400);
+}
+
 /* ---- user objects ---- */
 
 static int may_call;
@@ -541,6 +573,7 @@ static void a_graph_is_drawn(void) {
 
 int main(void) {
   setenv("XCHG_SIM_LOG", "none", 1);
+  setenv("XCHG_SIM_DEVICES", "2", 1);
   test_enter();
   stream = test_stream(0);
   a = test_memory(64);
@@ -559,6 +592,7 @@ int main(void) {
   events_in_graphs();
   memory_lives_inside_a_graph();
   memory_that_is_left_must_go_before_the_next_launch();
+  nodes_run_on_their_devices();
   user_objects_go_with_the_last_reference();
   a_graph_is_drawn();
   sim_stream_destroy(stream);

@@ -136,8 +136,10 @@ static int entry_prepare(sim_operation **made, const sim_entry *each, size_t ind
   }
   made[index + 1] = operation;
   /* A graph may have been captured from streams of several devices. */
-  if (operation->work.device != stream->context->device->ordinal)
-    operation->context = &sim_device_get(operation->work.device)->primary;
+  bool of_device =
+      work.kind == SIM_OPERATION_LAUNCH || work.kind == SIM_OPERATION_COPY || work.kind == SIM_OPERATION_SET;
+  if (of_device && work.device != stream->context->device->ordinal)
+    operation->context = &sim_device_get(work.device)->primary;
   for (size_t i = 0; i < each->need_count && !result; i++) {
     sim_clock_join(&operation->clock, made[each->needs[i] + 1]->clock);
     result = sim_operation_need(operation, made[each->needs[i] + 1]);
