@@ -303,6 +303,19 @@ static void test_faults(void) {
   CHECK_SAYS("illegal address");
   /* In range without it. */
   CHECK_EQUAL(HANDLER(st_global_32)(&made.warps[1], op, 0x7fffffffu), SIM_NEXT);
+  /* The same when the op has met the allocation before, and whole warps that are not aligned or begin too early. */
+  address_longs(1, a->address, 4);
+  CHECK_EQUAL(HANDLER(st_global_32)(&made.warps[1], op, SIM_FULL), SIM_NEXT);
+  address_longs(1, a->address + 400 - 31 * 4, 4);
+  made.grid.result = 0;
+  CHECK_EQUAL(HANDLER(st_global_32)(&made.warps[1], op, SIM_FULL), SIM_STOP);
+  CHECK_EQUAL(made.grid.result, 700);
+  CHECK_EQUAL(reports_new(), 1);
+  address_longs(1, a->address + 2, 4);
+  check_fault(HANDLER(st_global_32), op, SIM_FULL, 716, "thread (32,0,0)", "which is not a multiple of 4");
+  address_longs(1, a->address - 4, 4);
+  check_fault(HANDLER(st_global_32), op, SIM_FULL, 700, "thread (32,0,0)", "writes 4 bytes");
+  address_longs(1, a->address + 400 - 31 * 4, 4);
   /* Half of the element is outside. */
   longs(1, ADDRESS)[7] = a->address + 396;
   check_fault(HANDLER(ld_global_64), op, 1u << 7, 716, "thread (39,0,0)", "which is not a multiple of 8");
