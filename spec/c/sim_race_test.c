@@ -74,6 +74,8 @@ static void test_shared(void) {
   made.block.epoch++;
   shared_words(0, HANDLER(st_shared_8), 7, 3, 0, 1);
   shared_words(1, HANDLER(st_shared_8), 8, 3, 2, 1);
+  shared_words(1, HANDLER(ld_shared_8), 8, 3, 2, 1);
+  shared_words(1, HANDLER(st_shared_8), 8, 3, 2, 1);
   CHECK_EQUAL(reports_new(), 0);
   shared_words(0, HANDLER(ld_shared_8), 9, 1, 3, 1);
   CHECK_EQUAL(reports_new(), 1);
