@@ -74,6 +74,12 @@ SIM_HANDLER(cvt_f32_bf16) {
 }
 
 /* op->flags: SIM_ROUND_... << SIM_ROUND_SHIFT, SIM_RELU, SIM_SAT, SIM_SATFINITE. Of two the first becomes the upper half. */
+static inline uint32_t near_f16(float value, uint8_t flags) {
+  return sim_half_finish(sim_near_f16(value), SIM_INF_F16, 0x3c00u, flags);
+}
+static inline uint32_t near_bf16(float value, uint8_t flags) {
+  return sim_half_finish(sim_to_bf16(value, SIM_ROUND_NEAREST), SIM_INF_BF16, 0x3f80u, flags);
+}
 static inline uint32_t to_f16(float value, int mode, uint8_t flags) {
   return sim_half_finish(sim_to_f16(value, mode), SIM_INF_F16, 0x3c00u, flags);
 }
@@ -88,7 +94,7 @@ static inline uint32_t to_bf16(float value, int mode, uint8_t flags) {
     uint8_t flags = op->flags;                                                                                         \
     int mode = flags >> SIM_ROUND_SHIFT;                                                                               \
     if (mode == SIM_ROUND_NEAREST)                                                                                     \
-      SIM_STORE(out, to_##type(A, SIM_ROUND_NEAREST, flags));                                                          \
+      SIM_STORE(out, near_##type(A, flags));                                                                           \
     else                                                                                                               \
       SIM_STORE(out, to_##type(A, mode, flags));                                                                       \
     return SIM_NEXT;                                                                                                   \
@@ -99,7 +105,7 @@ static inline uint32_t to_bf16(float value, int mode, uint8_t flags) {
     uint8_t flags = op->flags;                                                                                         \
     int mode = flags >> SIM_ROUND_SHIFT;                                                                               \
     if (mode == SIM_ROUND_NEAREST)                                                                                     \
-      SIM_STORE(out, to_##type(A, SIM_ROUND_NEAREST, flags) << 16 | to_##type(B, SIM_ROUND_NEAREST, flags));           \
+      SIM_STORE(out, near_##type(A, flags) << 16 | near_##type(B, flags));                                             \
     else                                                                                                               \
       SIM_STORE(out, to_##type(A, mode, flags) << 16 | to_##type(B, mode, flags));                                     \
     return SIM_NEXT;                                                                                                   \

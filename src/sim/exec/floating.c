@@ -66,11 +66,9 @@ static inline int32_t key_f32(uint32_t bits) {
   return number < 0 ? number ^ 0x7fffffff : number;
 }
 static inline uint32_t pick_f32(uint32_t first, uint32_t a, uint32_t b) {
-  uint32_t nan_a = (a & 0x7fffffffu) > 0x7f800000u, nan_b = (b & 0x7fffffffu) > 0x7f800000u;
-  uint32_t value = first != 0 ? a : b;
-  value = nan_a != 0 ? b : value;
-  value = nan_b != 0 ? a : value;
-  return (nan_a & nan_b) != 0 ? SIM_NAN_F32 : value;
+  uint32_t nan_a = 0u - ((a & 0x7fffffffu) > 0x7f800000u), nan_b = 0u - ((b & 0x7fffffffu) > 0x7f800000u);
+  uint32_t takes = ((0u - first) & ~nan_a) | nan_b, value = (a & takes) | (b & ~takes), none = nan_a & nan_b;
+  return (value & ~none) | (SIM_NAN_F32 & none);
 }
 static inline float least_f32(float a, float b) {
   uint32_t x = sim_bits32(a), y = sim_bits32(b);

@@ -7,7 +7,7 @@ static inline uint32_t f16_in(uint32_t bits, uint8_t flags) {
   return sim_flush_f16_when(bits, flags);
 }
 static inline uint32_t f16_out(float value, uint8_t flags) {
-  uint32_t bits = sim_flush_f16_when(sim_to_f16(value, SIM_ROUND_NEAREST), flags);
+  uint32_t bits = sim_flush_f16_when(sim_near_f16(value), flags);
   return sim_half_finish(bits, SIM_INF_F16, 0x3c00u, flags);
 }
 static inline uint32_t bf16_out(float value, uint8_t flags) {

@@ -49,6 +49,15 @@ static inline uint32_t sim_to_f16(float value, int mode) {
   result = rest == 0x7f800000u ? SIM_INF_F16 : result;
   return rest > 0x7f800000u ? SIM_NAN_HALF : result | negative << 15;
 }
+/* The same to nearest, without shifts by counts that differ. Added to 1/2, a result that is subnormal has its unit in the lowest bit. */
+static inline uint32_t sim_near_f16(float value) {
+  uint32_t bits = sim_bits32(value), rest = bits & 0x7fffffffu;
+  uint32_t small = sim_bits32(sim_f32(rest) + 0.5f) - 0x3f000000u;
+  uint32_t plain = (rest - 0x38000000u + 0xfffu + (rest >> 13 & 1)) >> 13;
+  uint32_t result = rest < 0x38800000u ? small : plain;
+  result = rest >= 0x477ff000u ? SIM_INF_F16 : result;
+  return rest > 0x7f800000u ? SIM_NAN_HALF : result | (bits >> 31) << 15;
+}
 static inline uint32_t sim_to_bf16(float value, int mode) {
   uint32_t bits = sim_bits32(value), negative = bits >> 31, rest = bits & 0x7fffffffu, quotient = rest >> 16;
   quotient += sim_round_step(quotient, rest & 0xffffu, 0x8000u, negative, mode);

@@ -15,21 +15,21 @@ static void carry_out(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t 
 #define CARRYING(name, type, result, carries)                                                                          \
   SIM_HANDLER(name) {                                                                                                  \
     const type *a = SIM_IN(type, 0), *b = SIM_IN(type, 1);                                                             \
-    type *out = SIM_OUT(type);                                                                                         \
+    type *out = SIM_OUT(type), results[SIM_WARP_SIZE];                                                                 \
     uint32_t in = carry_in(warp, op), carry = 0;                                                                       \
     for (int lane = 0; lane < SIM_WARP_SIZE; lane++) {                                                                 \
-      type x = a[lane], y = b[lane], c = in >> lane & 1, z = (result);                                                 \
-      carry |= (uint32_t)(carries) << lane;                                                                            \
-      if (mask >> lane & 1)                                                                                            \
-        out[lane] = z;                                                                                                 \
+      type x = a[lane], y = b[lane], c = (in & sim_lane_bit[lane]) != 0, z = (result);                                 \
+      carry |= (carries) ? sim_lane_bit[lane] : 0;                                                                     \
+      results[lane] = z;                                                                                               \
     }                                                                                                                  \
+    SIM_STORE(out, results[lane]);                                                                                     \
     carry_out(warp, op, mask, carry);                                                                                  \
     return SIM_NEXT;                                                                                                   \
   }
-CARRYING(add_carry_b32, uint32_t, x + y + c, z < x || (c && z == x))
-CARRYING(add_carry_b64, uint64_t, x + y + c, z < x || (c && z == x))
-CARRYING(sub_carry_b32, uint32_t, x - y - c, x < y || (c && x == y))
-CARRYING(sub_carry_b64, uint64_t, x - y - c, x < y || (c && x == y))
+CARRYING(add_carry_b32, uint32_t, x + y + c, (z < x) | (c & (z == x)))
+CARRYING(add_carry_b64, uint64_t, x + y + c, (z < x) | (c & (z == x)))
+CARRYING(sub_carry_b32, uint32_t, x - y - c, (x < y) | (c & (x == y)))
+CARRYING(sub_carry_b64, uint64_t, x - y - c, (x < y) | (c & (x == y)))
 
 /* Part i of x, `bits` wide. */
 static inline uint32_t part(uint32_t x, unsigned i, unsigned bits, bool is_signed) {
