@@ -31,7 +31,7 @@
 #define SIM_FLOATING_HANDLERS(X) \
   X(add_f32) X(sub_f32) X(mul_f32) X(div_f32) X(fma_f32) X(sqrt_f32) X(add_ftz_f32) X(sub_ftz_f32) X(mul_ftz_f32) \
   X(fma_ftz_f32) X(add_f64) X(sub_f64) X(mul_f64) X(div_f64) X(fma_f64) X(sqrt_f64) X(flush_f32) X(sat_f32) \
-  X(sat_f64) X(relu_f32) X(copysign_b32) X(copysign_b64) X(min_f32) X(max_f32) X(min_f64) X(max_f64) X(min_rule_f32) \
+  X(sat_f64) X(copysign_b32) X(copysign_b64) X(min_f32) X(max_f32) X(min_f64) X(max_f64) X(min_rule_f32) \
   X(max_rule_f32) X(add_f32x2) X(sub_f32x2) X(mul_f32x2) X(fma_f32x2) X(testp_f32) X(testp_f64)
 #define SIM_ROUNDING_HANDLERS(X) \
   X(add_round_f32) X(sub_round_f32) X(mul_round_f32) X(div_round_f32) X(sqrt_round_f32) X(fma_round_f32) \

@@ -55,7 +55,6 @@ UNARY(flush_f32, uint32_t, sim_flush_bits(A))
 /* Below or at zero, and NaN, gives +0. */
 UNARY(sat_f32, float, A > 0.0f ? (A < 1.0f ? A : 1.0f) : 0.0f)
 UNARY(sat_f64, double, A > 0.0 ? (A < 1.0 ? A : 1.0) : 0.0)
-UNARY(relu_f32, float, A > 0.0f ? A : A != A ? sim_f32(SIM_NAN_F32) : 0.0f)
 
 BINARY(copysign_b32, uint32_t, (A & 0x80000000u) | (B & 0x7fffffffu))
 BINARY(copysign_b64, uint64_t, (A & 0x8000000000000000u) | (B & 0x7fffffffffffffffu))
