@@ -1,4 +1,4 @@
-/* What the decoder keeps while it works; decode.c, frame.c and place.c share it. */
+/* What the decoder keeps while it works; decode.c and its neighbours share it. */
 #ifndef SIM_DECODE_DECODER_H
 #define SIM_DECODE_DECODER_H
 
@@ -63,7 +63,9 @@ void sim_list_fill(sim_decoder *decoder, sim_list *list, size_t count, size_t si
 /* frame.c: an empty frame; its size, slots in order. */
 void sim_frame_begin(sim_decoder *decoder);
 void sim_frame_end(sim_decoder *decoder);
-/* Reads clocks that the instruction names into temporaries. */
+/* The slot that is filled so: one for all that are equal. */
+uint32_t sim_frame_slot(sim_decoder *decoder, sim_slot wanted);
+/* operand.c: reads clocks that the instruction names into temporaries. */
 void sim_frame_specials(sim_decoder *decoder);
 uint32_t sim_frame_register(sim_decoder *decoder, uint32_t index, uint32_t component);
 

@@ -6,7 +6,7 @@
 
 #include "../result.h"
 
-enum { STEPS_MOST = 20000000, SHARED_MOST = 48 * 1024, FRAME_EXTRA = 16 };
+enum { STEPS_MOST = 4000000, SHARED_MOST = 48 * 1024, FRAME_EXTRA = 16 };
 
 typedef struct {
   uint32_t from, to;

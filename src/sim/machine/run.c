@@ -3,7 +3,8 @@
 
 #include "../check/check.h"
 
-#include <stdlib.h>
+#include "../report.h"
+#include "../result.h"
 
 /* Instructions of one turn of a warp. Threads that wait for another warp in a loop cost a turn each time. */
 enum { TURN = 32768, TURN_TOGETHER = 2000, TURN_DRAWN = 1000 };
@@ -64,17 +65,24 @@ static pass_result block_step(sim_machine *machine, sim_block *block, uint64_t t
   return opened < 0 ? FAILED : opened ? RAN : WAITED;
 }
 
+static void memory_fault(sim_machine *machine) {
+  machine->grid.result = SIM_OUT_OF_MEMORY;
+  sim_report(SIM_REPORT_FAULT,
+             "out of memory: %s: there is none for the registers, the stacks and the shared memory of a block",
+             machine->grid.launch->function->name);
+}
+
 static void run_apart(sim_machine *machine, uint64_t blocks) {
   sim_seat *seat = sim_seat_take(&machine->grid);
   if (seat == NULL) {
-    machine->grid.result = 2;
+    memory_fault(machine);
     return;
   }
   machine->seats = seat;
   seat->next = NULL;
   for (uint64_t linear = 0; linear < blocks && machine->grid.result == 0; linear++) {
     if (sim_seat_start(seat, linear)) {
-      machine->grid.result = 2;
+      memory_fault(machine);
       break;
     }
     pass_result result;
@@ -138,7 +146,7 @@ static bool seats_take(sim_machine *machine, uint64_t blocks) {
 
 static void run_together(sim_machine *machine, uint64_t blocks) {
   if (!seats_take(machine, blocks)) {
-    machine->grid.result = 2;
+    memory_fault(machine);
     return;
   }
   for (;;) {
