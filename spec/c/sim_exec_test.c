@@ -65,6 +65,22 @@ static void moves(void) {
   CHECK_EQUAL(results[3], 1);
 }
 
+/* Registers of 128 bits, of bytes, of several elements. */
+static void wide_moves(void) {
+  ENDS(RUN(".reg .b128 %q; mov.u64 %rd3, 7; mov.u64 %rd4, 9; mov.b128 %q, {%rd3, %rd4}; mov.b128 {%rd5, %rd6}, %q;"
+           "mad.lo.u64 %rd5, %rd6, 100, %rd5; cvt.u32.u64 %r4, %rd5; st.global.u32 [%rd0], %r4;"),
+       0);
+  CHECK_EQUAL(results[17], 907);
+  ENDS(RUN(".reg .b8 %b<4>; mov.u32 %r4, 0x01020304; mov.b32 {%b0, %b1, %b2, %b3}, %r4;"
+           "mov.b32 %r5, {%b3, %b2, %b1, %b0}; st.global.u32 [%rd0], %r5;"),
+       0);
+  CHECK_EQUAL(results[17], 0x04030201);
+  ENDS(RUN(".reg .v2 .u32 %v; mov.u32 %v.x, 5; add.u32 %v.y, %v.x, %r0; add.u32 %r4, %v.x, %v.y;"
+           "st.global.u32 [%rd0], %r4;"),
+       0);
+  CHECK_EQUAL(results[17], 27);
+}
+
 /* Reconvergence is seen by activemask. */
 static void divergence(void) {
   ENDS(RUN("rem.u32 %r4, %r0, 3; setp.ne.u32 %p0, %r4, 0; mov.u32 %r5, 0; @%p0 bra join; activemask.b32 %r5;"
@@ -163,6 +179,30 @@ static void calls(void) {
   ENDS(run_one(CALLS KERNEL("k", "mov.u32 %r0, 100000;" CALL("call (s), factorial, (q);"))), 714);
   CHECK(strstr(kernel_fault(), "stack overflow: k") != NULL);
   CHECK(strstr(kernel_fault(), "cudaLimitStackSize") != NULL);
+}
+
+/* A deeper stack than the default's 1024 bytes; lanes that meet in a function from two calls of it. */
+static void deep_calls(void) {
+  uint64_t limit = kernel_context->limits[0];
+  static const char sum[] =
+      HEAD ".func (.param .b32 r) sum(.param .b32 a)\n{ .reg .pred %p; .reg .b32 %x<4>; .local .b32 mine;"
+           "ld.param.u32 %x0, [a]; st.local.u32 [mine], %x0; mov.u32 %x1, 0; setp.eq.u32 %p, %x0, 0; @%p bra done;"
+           "sub.u32 %x2, %x0, 1; { .param .b32 q; .param .b32 s; st.param.b32 [q], %x2; call (s), sum, (q);"
+           "ld.param.b32 %x1, [s]; } ld.local.u32 %x0, [mine]; add.u32 %x1, %x1, %x0; done: st.param.b32 [r], %x1; "
+           "ret; }\n" KERNEL("k", "mul.lo.u32 %r0, %r0, 10;" CALL("call (s), sum, (q);"));
+  ENDS(run_one(sum), 714);
+  kernel_context->limits[0] = 65536;
+  ENDS(run_one(sum), 0);
+  CHECK_EQUAL(results[31], 310 * 311 / 2);
+  CHECK_EQUAL(results[7], 70 * 71 / 2);
+  kernel_context->limits[0] = limit;
+  ENDS(run_one(HEAD ".func (.param .b32 r) swap(.param .b32 a)\n{ .reg .b32 %x<2>; ld.param.u32 %x0, [a];"
+                    "shfl.sync.bfly.b32 %x1, %x0, 31, 31, -1; st.param.b32 [r], %x1; ret; }\n" KERNEL(
+                        "k", "setp.lt.u32 %p0, %r0, 9; @%p0 bra low;" CALL("call (s), swap, (q);") "bra end; low:" CALL(
+                                 "call (s), swap, (q);") "end:")),
+       0);
+  CHECK_EQUAL(results[0], 31);
+  CHECK_EQUAL(results[31], 0);
 }
 
 /* ---- barriers ---- */
@@ -342,6 +382,14 @@ static void waits(void) {
                 64),
       0);
   CHECK_EQUAL(results[31], 5);
+  /* lanes of one warp wait for the last one */
+  ENDS(
+      RUN(".shared .u32 flag; st.volatile.shared.u32 [flag], 0; bar.warp.sync -1; setp.eq.u32 %p0, %r0, 31; @%p0 bra "
+          "set;"
+          "loop: nanosleep.u32 20; ld.volatile.shared.u32 %r5, [flag]; setp.eq.u32 %p1, %r5, 0; @%p1 bra loop; bra end;"
+          "set: mov.u32 %r5, 6; st.volatile.shared.u32 [flag], %r5; end: st.global.u32 [%rd0], %r5;"),
+      0);
+  CHECK_EQUAL(results[0], 6);
 }
 
 /* ---- builtins ---- */
@@ -516,9 +564,11 @@ int main(void) {
   setenv("XCHG_SIM_SCHEDULE", "lazy", 1); /* a drawn one may run lanes apart that activemask is to see together */
   kernel_start();
   moves();
+  wide_moves();
   divergence();
   spin_lock();
   calls();
+  deep_calls();
   barriers();
   broken_barriers();
   shuffles();

@@ -1,8 +1,6 @@
 /* The layout of a function's frame: registers, constants, temporaries. */
 #include "decoder.h"
 
-#include <string.h>
-
 #include "../exec/warp.h"
 
 enum {
