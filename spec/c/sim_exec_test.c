@@ -196,6 +196,16 @@ static void deep_calls(void) {
   CHECK_EQUAL(results[31], 310 * 311 / 2);
   CHECK_EQUAL(results[7], 70 * 71 / 2);
   kernel_context->limits[0] = limit;
+  /* lanes that return before the others */
+  ENDS(run_one(HEAD
+               ".func (.param .b32 r) early(.param .b32 a)\n{ .reg .pred %p; .reg .b32 %x<4>; ld.param.u32 %x0, [a];"
+               "st.param.b32 [r], 0; setp.eq.u32 %p, %x0, 0; @%p ret; sub.u32 %x2, %x0, 1;"
+               "{ .param .b32 q; .param .b32 s; st.param.b32 [q], %x2; call (s), early, (q); ld.param.b32 %x1, [s]; }"
+               "add.u32 %x1, %x1, %x0; st.param.b32 [r], %x1; ret; }\n" KERNEL("k", CALL("call (s), early, (q);"))),
+       0);
+  CHECK_EQUAL(results[0], 0);
+  CHECK_EQUAL(results[10], 55);
+  CHECK_EQUAL(results[31], 496);
   ENDS(run_one(HEAD ".func (.param .b32 r) swap(.param .b32 a)\n{ .reg .b32 %x<2>; ld.param.u32 %x0, [a];"
                     "shfl.sync.bfly.b32 %x1, %x0, 31, 31, -1; st.param.b32 [r], %x1; ret; }\n" KERNEL(
                         "k", "setp.lt.u32 %p0, %r0, 9; @%p0 bra low;" CALL("call (s), swap, (q);") "bra end; low:" CALL(
