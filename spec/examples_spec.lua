@@ -48,6 +48,75 @@ describe("the example", function()
   end)
 end)
 
+describe("the simulator's example", function()
+  local FOLDER = "examples/simulator/"
+  local python = os.getenv "XCHG_PYTHON"
+
+  -- The commands in the comment at its head, but for the one that sets the shell up: what they print, then what the
+  -- simulated device reports.
+  local function commands(name)
+    local found, begun = {}, false
+    for line in child.read(FOLDER .. name):gmatch "([^\n]*)\n" do
+      local command = line:match "^[-%s]*    (%S.*)$"
+      if command and not command:find "^eval " then found[#found + 1] = command end
+      begun = begun or command ~= nil
+      if begun and not command then break end
+    end
+    return found
+  end
+
+  local function run_commands(name)
+    local folder = child.folder()
+    local script = { "set -e" }
+    for _, command in ipairs(commands(name)) do script[#script + 1] = command end
+    child.write(folder .. "/script", table.concat(script, "\n"))
+    local status = os.execute(("XCHG_SIM_LOG=%s/log sh %s/script >%s/out 2>%s/err"):format(folder, folder, folder, folder))
+    local result = { status = status, stderr = child.read(folder .. "/err"), text = child.read(folder .. "/out") }
+    local log = io.open(folder .. "/log")
+    if log then
+      result.text = result.text .. log:read "*a"
+      log:close()
+    end
+    child.remove(folder)
+    return result
+  end
+
+  -- LuaJIT answers a number, or true where it was built like Lua 5.2.
+  local function succeeds(command)
+    local status = os.execute(command .. " >/dev/null 2>&1")
+    return status == 0 or status == true
+  end
+
+  for name, why in pairs {
+    ["sums.lua"] = function() end,
+    ["sums.c"] = function() return not succeeds "cc --version" and "no cc here" end,
+    ["sums.py"] = function()
+      local has = python and succeeds(child.quote(python) .. " -c 'import numba.cuda'")
+      return not has and "numba-cuda is not installed"
+    end,
+  } do
+    it(name .. " does what its .out file says, run as its head says", function()
+      local reason = why()
+      if reason then
+        pending(reason)
+        return
+      end
+      local result = run_commands(name)
+      assert(result.status == 0 or result.status == true, ("status %s\n%s%s"):format(tostring(result.status), result.text, result.stderr))
+      -- numba's names of kernels depend on its version
+      assert.are.equal(child.read(FOLDER .. name .. ".out"), (masked.text(result.text):gsub("_ZN[%w_]+", "NAME")))
+    end)
+  end
+
+  it("has the PTX that its source says", function()
+    local text = child.read(FOLDER .. "sums.ptx")
+    for _, kernel in ipairs { "sums", "hasty" } do
+      assert.truthy(child.read(FOLDER .. "sums.cu"):find("void " .. kernel .. "(", 1, true))
+      assert.truthy(text:find(".visible .entry " .. kernel .. "(", 1, true))
+    end
+  end)
+end)
+
 describe("masked output", function()
   it("keeps what does not depend on the machine", function()
     assert.equal("NumPy VERSION at ADDRESS, 1.5 of 2.25\n",

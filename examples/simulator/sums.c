@@ -1,8 +1,8 @@
 /* A C program that uses the CUDA runtime API, on a machine without a GPU.
 
        eval "$(make -s env)"
-       cc -o sums examples/simulator/sums.c -ldl
-       XCHG_SIM_CHECK=all bin/xchg sim run ./sums examples/simulator/sums.ptx
+       cc -o build/sums examples/simulator/sums.c -ldl
+       XCHG_SIM_CHECK=all bin/xchg sim run build/sums examples/simulator/sums.ptx
 
    It opens the runtime as programs do that also run without CUDA; one that is linked with -lcudart runs the same way. */
 #include <dlfcn.h>
