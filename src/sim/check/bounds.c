@@ -34,7 +34,6 @@ bool sim_bounds_find(sim_warp *warp, const sim_op *op, int lane, uint64_t addres
   lookup->readable = allocation->size;
   lookup->writable = allocation->read_only ? 0 : allocation->size;
   lookup->delta = (uint64_t)(uintptr_t)allocation->host - allocation->address;
-  lookup->allocation = allocation;
   lookup->memory = warp->grid->checks ? sim_check_memory_get(warp->grid, allocation) : NULL;
   return true;
 }

@@ -26,13 +26,12 @@ typedef struct {
   uint32_t slots[8];
 } sim_vector;
 
-/* An allocation that an op met: what it may do there. Direct-mapped by the op's address; a stale one is never used because all
-   end with the launch, in which no allocation comes or goes. */
+/* An allocation that an op met: what it may do there. Direct-mapped by the op's address; all end with the launch, and where a kernel frees
+   memory of its own (builtin/heap.c). */
 struct sim_lookup {
   uint64_t begin;
-  uint64_t readable, writable; /* bytes from begin on; 0: not at all */
-  uint64_t delta;              /* host address minus address */
-  sim_allocation *allocation;
+  uint64_t readable, writable;     /* bytes from begin on; 0: not at all */
+  uint64_t delta;                  /* host address minus address */
   struct sim_check_memory *memory; /* check/launch.h: what the checkers keep of it; NULL: nothing */
 };
 enum { SIM_LOOKUPS = 256 };

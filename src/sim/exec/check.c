@@ -119,8 +119,8 @@ static inline uint32_t record_bytes(uint64_t record) {
 }
 /* Two accesses of which one writes: a race where another warp made the record in this interval. */
 static inline bool record_conflicts(uint64_t record, const race_access *access, uint32_t bits) {
-  return record_is_now(record, access) & (!record_is_ours(record, access) | ((record & SIM_RACE_MANY) != 0)) &
-         ((record_bytes(record) & bits) != 0) & ((record & access->strong) == 0);
+  return record_is_now(record, access) && (!record_is_ours(record, access) || record & SIM_RACE_MANY) &&
+         record_bytes(record) & bits && !(record & access->strong);
 }
 
 static uint64_t read_after(uint64_t old, uint64_t now, const race_access *access, uint32_t bits) {
