@@ -177,18 +177,14 @@ static void integer_sum(machine *m, ptx_type type, wide sum) {
   out(m, (uint64_t)(has(m, "sat") ? clamp(sum, type) : sum));
 }
 
-/* add.cc and what goes on with its carry: a + b + c in all bits; subtraction adds the complement. */
-static void integer_carried(machine *m, ptx_type type, uint64_t a, uint64_t b, uint64_t carry, bool subtract) {
+/* add.cc and what goes on with its carry: a + b + c in all bits. A subtraction adds the complement, and its flag is that sum's carry too:
+   1 where nothing was borrowed. Compilers rely on it where they go on with addc behind subc. */
+static void integer_carried(machine *m, ptx_type type, uint64_t a, uint64_t b, uint64_t carry) {
   unsigned bits = bits_of(type);
-  uwide sum;
-  if (subtract)
-    b = ~b;
-  sum = (uwide)low_bits(a, bits) + low_bits(b, bits) + carry;
+  uwide sum = (uwide)low_bits(a, bits) + low_bits(b, bits) + carry;
   out(m, (uint64_t)sum);
-  if (has(m, "cc")) {
-    bool carried = (sum >> bits & 1) != 0;
-    m->carry = subtract ? !carried : carried;
-  }
+  if (has(m, "cc"))
+    m->carry = (sum >> bits & 1) != 0;
 }
 
 static void integer_halves(machine *m, ptx_type type) {
@@ -214,30 +210,28 @@ static void run_integer(machine *m, ptx_type type) {
   switch (m->in->opcode) {
   case PTX_OP_ADD:
     if (has(m, "cc"))
-      integer_carried(m, type, (uint64_t)a, (uint64_t)b, 0, false);
+      integer_carried(m, type, (uint64_t)a, (uint64_t)b, 0);
     else
       integer_sum(m, type, a + b);
     break;
   case PTX_OP_SUB:
     if (has(m, "cc"))
-      integer_carried(m, type, (uint64_t)a, (uint64_t)b, 1, true);
+      integer_carried(m, type, (uint64_t)a, ~(uint64_t)b, 1);
     else
       integer_sum(m, type, a - b);
     break;
-  case PTX_OP_ADDC: integer_carried(m, type, (uint64_t)a, (uint64_t)b, m->carry, false); break;
-  case PTX_OP_SUBC: integer_carried(m, type, (uint64_t)a, (uint64_t)b, !m->carry, true); break;
+  case PTX_OP_ADDC: integer_carried(m, type, (uint64_t)a, (uint64_t)b, m->carry); break;
+  case PTX_OP_SUBC: integer_carried(m, type, (uint64_t)a, ~(uint64_t)b, m->carry); break;
   case PTX_OP_MUL: out(m, (uint64_t)product_part(m, a, b, type)); break;
   case PTX_OP_MAD:
     if (has(m, "cc"))
-      integer_carried(m, type, (uint64_t)product_part(m, a, b, type), (uint64_t)c, 0, false);
+      integer_carried(m, type, (uint64_t)product_part(m, a, b, type), (uint64_t)c, 0);
     else if (has(m, "sat"))
       out(m, (uint64_t)clamp((wide)sign_extend((uint64_t)product_part(m, a, b, type), bits_of(type)) + c, type));
     else
       out(m, (uint64_t)product_part(m, a, b, type) + (uint64_t)c);
     break;
-  case PTX_OP_MADC:
-    integer_carried(m, type, (uint64_t)product_part(m, a, b, type), (uint64_t)c, m->carry, false);
-    break;
+  case PTX_OP_MADC: integer_carried(m, type, (uint64_t)product_part(m, a, b, type), (uint64_t)c, m->carry); break;
   case PTX_OP_DIV: out(m, (uint64_t)(b ? a / b : 0)); break;
   case PTX_OP_REM: out(m, (uint64_t)(b ? a % b : 0)); break;
   case PTX_OP_MIN: out(m, (uint64_t)(a < b ? a : b)); break;
