@@ -672,6 +672,15 @@ static void test_scopes(void) {
   CHECK_EQUAL(k->local_count, 2);
   ptx_module_free(module);
 
+  /* Both families could name it: the inner one does. */
+  module = read_good(KERNEL(".reg .b32 a<30>;\n{ .reg .b64 a1<5>;\nmov.b64 a12, 0; }\n{ .reg .b64 a<20>;\n"
+                            "{ .reg .b16 a1<3>; mov.b64 a13, 0; mov.b16 a12, 0; } }\nmov.b32 a12, 0;"));
+  check_register(module, &instruction_of(module, 0)->operands[0], "a12", PTX_B64);
+  check_register(module, &instruction_of(module, 1)->operands[0], "a13", PTX_B64);
+  check_register(module, &instruction_of(module, 2)->operands[0], "a12", PTX_B16);
+  check_register(module, &instruction_of(module, 3)->operands[0], "a12", PTX_B32);
+  ptx_module_free(module);
+
   refuse(KERNEL("bra NOWHERE;\nret;"), 218, "ptx: line 6: no label 'NOWHERE' here");
   refuse(KERNEL("bra INSIDE;\n{ INSIDE: ret; }"), 218, "ptx: line 6: no label 'INSIDE' here");
   refuse(KERNEL("A: ret;\nA: ret;"), 218, "ptx: line 7: 'A' is already a label in this scope");
