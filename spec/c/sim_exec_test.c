@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "config.h"
+
 /* A kernel with one parameter, `out`, and registers enough; its thread number in %r0, &out[thread] in %rd0. */
 #define KERNEL(name, body)                                                                                             \
   ".visible .entry " name "(.param .u64 out)\n{\n"                                                                     \
@@ -569,6 +571,22 @@ static void refusals(void) {
   }
 }
 
+/* What is right in every order of warps and groups of lanes. */
+static void any_order(const char *schedule) {
+  char text[256];
+  CHECK_EQUAL(sim_config_set("SCHEDULE", schedule, true, text, sizeof text), 0);
+  moves();
+  wide_moves();
+  spin_lock();
+  deep_calls();
+  barriers();
+  shuffles();
+  votes();
+  waits();
+  heap();
+  grids();
+}
+
 int main(void) {
   setenv("XCHG_SIM_BUDGET", "20000000", 1);
   setenv("XCHG_SIM_SCHEDULE", "lazy", 1); /* a drawn one may run lanes apart that activemask is to see together */
@@ -593,5 +611,7 @@ int main(void) {
   shared_memory();
   sizes();
   refusals();
+  any_order("random:3");
+  any_order("random:20");
   return test_end();
 }
