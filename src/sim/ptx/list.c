@@ -17,7 +17,6 @@ void *ptx_list_add(ptx_list *list, size_t size) {
       return NULL;
     list->items = items;
     list->room = room;
-    list->size = size;
   }
   item = (char *)list->items + list->count++ * size;
   memset(item, 0, size);

@@ -6,7 +6,7 @@
 
 typedef struct {
   void *items; /* owned */
-  size_t count, room, size;
+  size_t count, room;
 } ptx_list;
 
 /* A zeroed item at the end, valid until the next one; NULL without memory. `size`: of one item, always the same for a list. */

@@ -5,11 +5,11 @@
 
 typedef struct {
   const char *text;
-  uint8_t bytes, components;
+  uint8_t components;
 } special_row;
 
 static const special_row specials[PTX_SPECIAL_COUNT] = {
-#define X(name, text, bytes, components) {text, bytes, components},
+#define X(name, text, bytes, components) {text, components},
     PTX_SPECIALS(X)
 #undef X
 };
