@@ -458,6 +458,8 @@ static void printing(void) {
   int kept = dup(1);
   FILE *file = tmpfile();
   dup2(fileno(file), 1);
+  uint64_t limit = kernel_context->limits[1];
+  kernel_context->limits[1] = 60; /* one line fits, two do not */
   /* "%d|%5.2f|%s|%lld|%c|%%|%-4x|%*d\n" with 42, 3.14159, "hi", 1 << 40, 'A', 255, 3, 7 */
   int result = run_block(
       HEAD EXTERNS
@@ -472,6 +474,8 @@ static void printing(void) {
                "{ .param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], %rd5; st.param.b64 [b], %rd4;"
                "call (r), vprintf, (a, b); ld.param.b32 %r4, [r]; } st.global.u32 [%rd0], %r4;"),
       2);
+  uint64_t notes = sim_report_count(SIM_REPORT_NOTE);
+  kernel_context->limits[1] = limit;
   int bad = run_one(HEAD EXTERNS KERNEL("k", "{ .param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], 0x123; "
                                              "st.param.b64 [b], 0; call (r), vprintf, (a, b); }"));
   fflush(stdout);
@@ -483,6 +487,7 @@ static void printing(void) {
   text[length] = '\0';
   fclose(file);
   CHECK_EQUAL(result, 0);
+  CHECK_EQUAL(notes, 1);
   CHECK_EQUAL(bad, 700);
   CHECK_TEXT(text, "42| 3.14|hi|1099511627776|A|%|ff  |  7\n42| 3.14|hi|1099511627776|A|%|ff  |  7\n");
   CHECK_EQUAL(results[0], 0); /* of the second kernel, which stored nothing */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../machine/machine.h"
+#include "../report.h"
 
 enum { FIELD_MOST = 4096 };
 
@@ -15,9 +16,14 @@ typedef struct {
   uint64_t values; /* address */
   uint64_t offset;
   int count;
+  uint64_t written; /* bytes */
   char *error;
   size_t room;
 } reader;
+
+static void write_count(reader *values, int bytes) {
+  values->written += bytes > 0 ? (uint64_t)bytes : 0;
+}
 
 static bool read_value(reader *values, uint64_t size, void *out) {
   values->offset = (values->offset + size - 1) / size * size;
@@ -70,7 +76,7 @@ static bool print_text(reader *values, const field *f) {
   field_format(f, "s", format, sizeof format);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-  printf(format, f->width, f->precision, text);
+  write_count(values, printf(format, f->width, f->precision, text));
   return true;
 }
 
@@ -81,7 +87,7 @@ static bool print_number(reader *values, const field *f, char type) {
     if (!read_value(values, 8, &value))
       return false;
     field_format(f, end, format, sizeof format);
-    printf(format, f->width, f->precision, value);
+    write_count(values, printf(format, f->width, f->precision, value));
     return true;
   }
   uint64_t value = 0;
@@ -90,12 +96,12 @@ static bool print_number(reader *values, const field *f, char type) {
     return false;
   if (type == 'c') {
     snprintf(format, sizeof format, "%%%s*c", f->flags);
-    printf(format, f->width, (int)value);
+    write_count(values, printf(format, f->width, (int)value));
     return true;
   }
   if (type == 'p') {
     snprintf(format, sizeof format, "%%%s*p", f->flags);
-    printf(format, f->width, (void *)(uintptr_t)value);
+    write_count(values, printf(format, f->width, (void *)(uintptr_t)value));
     return true;
   }
   if (!wide)
@@ -104,7 +110,7 @@ static bool print_number(reader *values, const field *f, char type) {
     value &= f->size == 1 ? 0xffff : f->size == 2 ? 0xff : 0xffffffff;
   snprintf(end, sizeof end, "ll%c", type);
   field_format(f, end, format, sizeof format);
-  printf(format, f->width, f->precision, (long long)value);
+  write_count(values, printf(format, f->width, f->precision, (long long)value));
   return true;
 }
 #pragma GCC diagnostic pop
@@ -128,18 +134,18 @@ static bool print_field(reader *values, const char **at) {
     f.size = **at == 'h' ? (f.size == 1 ? 2 : 1) : (f.size == 3 ? 4 : 3);
   char type = **at;
   if (type == '\0') {
-    printf("%%%s", begin);
+    write_count(values, printf("%%%s", begin));
     return true;
   }
   (*at)++;
   if (type == '%')
-    putchar('%');
+    write_count(values, printf("%%"));
   else if (type == 's')
     return print_text(values, &f);
   else if (strchr("diouxXceEfFgGaAp", type))
     return print_number(values, &f, type);
   else
-    printf("%%%.*s", (int)(*at - begin), begin); /* no type of the language: as it stands */
+    write_count(values, printf("%%%.*s", (int)(*at - begin), begin)); /* no type of the language: as it stands */
   return true;
 }
 
@@ -147,10 +153,10 @@ static bool print_lane(reader *values, const char *format) {
   while (*format) {
     const char *percent = strchr(format, '%');
     if (percent == NULL) {
-      fputs(format, stdout);
+      write_count(values, printf("%s", format));
       break;
     }
-    fwrite(format, 1, (size_t)(percent - format), stdout);
+    write_count(values, (int)fwrite(format, 1, (size_t)(percent - format), stdout));
     format = percent + 1;
     if (!print_field(values, &format))
       return false;
@@ -158,13 +164,29 @@ static bool print_lane(reader *values, const char *format) {
   return true;
 }
 
+/* Hardware keeps what fits into its buffer until somebody waits, and loses the oldest. Nothing is lost here. */
+static void printed_add(sim_warp *warp, uint64_t bytes) {
+  sim_machine *machine = sim_machine_of(warp);
+  uint64_t limit = warp->grid->context->limits[1], before = machine->printed;
+  machine->printed += bytes;
+  if (before <= limit && machine->printed > limit)
+    sim_report(
+        SIM_REPORT_NOTE,
+        "printf: %s has printed more than the %llu bytes of cudaLimitPrintfFifoSize in one launch: hardware loses the "
+        "oldest lines",
+        warp->grid->launch->function->name, (unsigned long long)limit);
+}
+
 int sim_builtin_vprintf(sim_warp *warp, const sim_op *op, uint32_t mask, const sim_call *call) {
-  sim_machine_of(warp)->printed = true;
   for (uint32_t left = mask; left; left &= left - 1) {
     int lane = __builtin_ctz(left);
     char error[512];
     const char *format;
-    reader values = {warp, lane, sim_builtin_get(warp, call, 1, lane), 0, 0, error, sizeof error};
+    reader values = {.warp = warp,
+                     .lane = lane,
+                     .values = sim_builtin_get(warp, call, 1, lane),
+                     .error = error,
+                     .room = sizeof error};
     uint64_t address = sim_builtin_get(warp, call, 0, lane);
     if (address == 0) {
       sim_builtin_set(warp, call, lane, (uint32_t)-1);
@@ -172,6 +194,7 @@ int sim_builtin_vprintf(sim_warp *warp, const sim_op *op, uint32_t mask, const s
     }
     if (sim_builtin_text(warp, lane, address, &format, error, sizeof error) < 0 || !print_lane(&values, format))
       return sim_warp_fault(warp, op, lane, 700, "printf %s", error);
+    printed_add(warp, values.written);
     sim_builtin_set(warp, call, lane, (uint32_t)values.count);
   }
   return SIM_NEXT;

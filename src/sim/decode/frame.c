@@ -6,8 +6,7 @@
 enum {
   ROW = 64,      /* alignment of rows of 32 lanes */
   SCRATCH = 512, /* the sink: as wide as the widest register */
-  FRAME_MOST = 64 * 1024 * 1024,
-  PREDICATES = ROW / 4
+  FRAME_MOST = 64 * 1024 * 1024
 };
 
 static uint32_t frame_take(sim_decoder *decoder, uint64_t bytes) {

@@ -138,8 +138,8 @@ typedef struct {
   uint64_t random;
   bool shuffle; /* the order of warps and groups is drawn */
   uint32_t shared_bytes;
-  bool printed;
-  sim_seat *seats; /* in use */
+  uint64_t printed; /* bytes */
+  sim_seat *seats;  /* in use */
 } sim_machine;
 
 static inline sim_machine *sim_machine_of(const sim_warp *warp) {
