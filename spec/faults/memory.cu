@@ -1,0 +1,65 @@
+// Kernels that leave their memory. A line that a report must name ends with a mark, which the cases repeat.
+
+extern "C" __global__ void doubled(float *out, const float *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    float value = in[i]; // doubled reads
+    out[i] = 2 * value;  // doubled writes
+  }
+}
+
+extern "C" __global__ void differences(float *out, const float *in, int n, int first) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x + first;
+  if (i < n) {
+    float before = in[i - 1]; // differences
+    out[i] = in[i] - before;
+  }
+}
+
+extern "C" __global__ void shifted(float *out, const float *in, int last) {
+  __shared__ float tile[64];
+  int t = threadIdx.x;
+  tile[t] = in[t];
+  __syncthreads();
+  float next = t <= last ? tile[t + 1] : 0.0f; // shifted
+  out[t] = next;
+}
+
+extern "C" __global__ void shared_writes(float *out, int first) {
+  extern __shared__ float dynamic[];
+  int t = threadIdx.x;
+  dynamic[t + first] = t; // shared_writes
+  __syncthreads();
+  out[t] = dynamic[t];
+}
+
+extern "C" __global__ void ring(int *out, const int *order, int count) {
+  int slots[8];
+  for (int i = 0; i < 8; i++) slots[i] = i;
+  for (int i = 0; i < count; i++) slots[order[i]] += 10; // ring
+  int sum = 0;
+  for (int i = 0; i < 8; i++) sum += slots[order[i]];
+  out[threadIdx.x] = sum;
+}
+
+__constant__ float coefficients[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+
+extern "C" __global__ void weighted(float *out, int first) {
+  int i = threadIdx.x;
+  float weight = coefficients[i + first]; // weighted
+  out[i] = weight;
+}
+
+extern "C" __global__ void fours(float4 *out, const float *in) {
+  const float4 *vectors = reinterpret_cast<const float4 *>(in);
+  out[threadIdx.x] = vectors[threadIdx.x]; // fours
+}
+
+extern "C" __global__ void counted(int *counter) {
+  atomicAdd(counter, 1); // counted
+}
+
+extern "C" __global__ void bytes_doubled(unsigned char *bytes, int n) {
+  int i = threadIdx.x;
+  if (i < n) bytes[i] = 2 * bytes[i]; // bytes_doubled
+}
