@@ -70,7 +70,8 @@ describe("the simulator's example", function()
     local script = { "set -e" }
     for _, command in ipairs(commands(name)) do script[#script + 1] = command end
     child.write(folder .. "/script", table.concat(script, "\n"))
-    local status = os.execute(("XCHG_SIM_LOG=%s/log sh %s/script >%s/out 2>%s/err"):format(folder, folder, folder, folder))
+    local command = "XCHG_SIM_LOG=F/log sh F/script >F/out 2>F/err"
+    local status = os.execute((command:gsub("F/", folder .. "/")))
     local result = { status = status, stderr = child.read(folder .. "/err"), text = child.read(folder .. "/out") }
     local log = io.open(folder .. "/log")
     if log then
@@ -102,7 +103,8 @@ describe("the simulator's example", function()
         return
       end
       local result = run_commands(name)
-      assert(result.status == 0 or result.status == true, ("status %s\n%s%s"):format(tostring(result.status), result.text, result.stderr))
+      assert(result.status == 0 or result.status == true,
+        ("status %s\n%s%s"):format(tostring(result.status), result.text, result.stderr))
       -- numba's names of kernels depend on its version
       assert.are.equal(child.read(FOLDER .. name .. ".out"), (masked.text(result.text):gsub("_ZN[%w_]+", "NAME")))
     end)
