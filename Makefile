@@ -53,7 +53,7 @@ c_hosts := $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/*_host.c))
 Q = $(if $(V),,@echo "  $(notdir $(firstword $(CC))) $@";)
 
 .PHONY: all build sim c-tests clean demo test bench env info lint lint-ready lint-lua lint-format lint-rock lint-gcc \
-  lint-clang format asan tsan valgrind install-test check sources products help FORCE
+  lint-clang format asan tsan valgrind fuzz install-test check sources products help FORCE
 .DELETE_ON_ERROR:
 
 all: build
@@ -207,6 +207,11 @@ format: lint-ready
 asan tsan valgrind:
 	@./bootstrap setup $@
 	@.ci/sanitize $@ $(SPEC)
+
+##fuzz          the fuzzers of spec/c with libFuzzer; RUNS=1000000 inputs each
+fuzz:
+	@./bootstrap setup fuzz
+	@.ci/fuzz
 
 ##install-test  install the committed tree with LuaRocks in each way that a user may, and use it
 install-test:
