@@ -2,6 +2,8 @@
 #include "test.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "driver/front.h"
 #include "result.h"
@@ -132,6 +134,24 @@ static void test_contexts(void) {
   CHECK_EQUAL(limit, 4096);
   CHECK_EQUAL(cuCtxGetLimit(&limit, 99), SIM_UNSUPPORTED_LIMIT);
   /* The last release ends it: what a thread still holds is a context that is gone. */
+  extern int cuDevicePrimaryCtxSetFlags_v2(int, unsigned), cuCtxGetId(sim_context *, unsigned long long *);
+  CHECK_EQUAL(cuDevicePrimaryCtxSetFlags_v2(1, 4), 0);
+  CHECK_EQUAL(cuDevicePrimaryCtxSetFlags_v2(1, 0x80), SIM_INVALID_VALUE);
+  CHECK_EQUAL(cuDevicePrimaryCtxGetState(1, &flags, &active), 0);
+  CHECK_EQUAL(flags, 4);
+  /* What is no context is never followed. */
+  int (*get_device)(int *, const void *) = NULL;
+  void *found = NULL;
+  int ordinal = 7;
+  unsigned long long id = 7;
+  CHECK_EQUAL(cuGetProcAddress_v2("cuCtxGetDevice", &found, 13000, 0, NULL), 0);
+  memcpy(&get_device, &found, sizeof get_device);
+  CHECK_EQUAL(get_device(&ordinal, (void *)8), SIM_INVALID_CONTEXT);
+  CHECK_EQUAL(get_device(&ordinal, other), SIM_INVALID_CONTEXT);
+  CHECK_EQUAL(ordinal, 7);
+  CHECK_EQUAL(get_device(&ordinal, primary), 0);
+  CHECK_EQUAL(ordinal, 1);
+  CHECK_EQUAL(cuCtxGetId((sim_context *)8, &id), SIM_INVALID_CONTEXT);
   CHECK_EQUAL(cuDevicePrimaryCtxRelease_v2(1), 0);
   CHECK_EQUAL(cuDevicePrimaryCtxRelease_v2(1), SIM_INVALID_CONTEXT);
   CHECK_EQUAL(cuCtxSynchronize(), SIM_CONTEXT_IS_DESTROYED);
@@ -196,6 +216,14 @@ static void test_memory(void) {
   CHECK_EQUAL(cuMemHostUnregister(own), 0);
   CHECK_EQUAL(cuMemHostUnregister(own), SIM_HOST_MEMORY_NOT_REGISTERED);
   free(own);
+  /* Memory that cannot be written, and memory that its owner unmapped while it was registered. */
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *mapped = mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK_EQUAL(cuMemHostRegister_v2(mapped, page, 0), SIM_INVALID_VALUE);
+  CHECK_EQUAL(cuMemHostRegister_v2(mapped, page, 8), 0);
+  CHECK_EQUAL(cuMemHostUnregister(mapped), 0);
+  munmap(mapped, page);
+  CHECK_EQUAL(cuMemHostRegister_v2(mapped, page, 0), SIM_INVALID_VALUE);
 }
 
 /* y[i] = a * x[i] + y[i] */

@@ -1,6 +1,7 @@
 /* Copies and sets. */
 #include "copy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "check/check.h"
@@ -127,6 +128,11 @@ static uint8_t *block_find(const block *of, sim_allocation **out) {
   bool right = !block_span(of, &span);
   if (right && (*out || of->place == SIM_PLACE_DEVICE)) {
     right = !sim_memory_access(out, of->address, span, SIM_ANY_DEVICE, of->write, text, sizeof text);
+    /* Registered memory is the user's, who may have unmapped it. */
+    if (right && (*out)->kind == SIM_MEMORY_REGISTERED && !block_usable(of, span)) {
+      right = false;
+      snprintf(text, sizeof text, "registered memory that is no longer there");
+    }
     if (right)
       return (*out)->host + (of->address - (*out)->address);
   } else if (right && block_usable(of, span)) {

@@ -132,7 +132,7 @@ static int host_register(sim_allocation *made, void *host) {
     return SIM_INVALID_VALUE;
   if (host_overlaps(address, made->size))
     return SIM_HOST_MEMORY_ALREADY_REGISTERED;
-  if (!sim_host_usable(address, made->size, false))
+  if (!sim_host_usable(address, made->size, !(made->flags & REGISTER_READ_ONLY)))
     return SIM_INVALID_VALUE;
   made->read_only = made->flags & REGISTER_READ_ONLY;
   made->host = host;

@@ -56,6 +56,10 @@ void sim_work_drop(sim_work *work) {
   free(work->staged);
   switch (work->kind) {
   case SIM_OPERATION_LAUNCH: sim_launch_free(work->launch); break;
+  case SIM_OPERATION_HOST:
+    if (work->host.owned)
+      free(work->host.data);
+    break;
   case SIM_OPERATION_RECORD:
   case SIM_OPERATION_WAIT:
     if (work->event)

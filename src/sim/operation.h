@@ -34,6 +34,7 @@ typedef struct {
     struct {
       void (*function)(void *);
       void *data;
+      bool owned; /* data is freed with the work, which is then not copied */
     } host;
     sim_event *event;    /* referenced: event.h */
     uint64_t allocation; /* address; looked up when it runs */

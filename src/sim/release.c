@@ -21,9 +21,11 @@ int sim_release_device(uint64_t address, sim_context *context) {
   if (!allocation || (allocation->kind != SIM_MEMORY_DEVICE && allocation->kind != SIM_MEMORY_MANAGED))
     return SIM_INVALID_VALUE;
   int result = sim_context_synchronize(allocation->context ? allocation->context : context);
+  /* What ran may have freed it: an operation, or another thread while a host function had the lock. */
+  if (!result && allocation_at(address) != allocation)
+    return SIM_INVALID_VALUE;
   if (!result)
     result = sim_stream_settle(allocation);
-  /* An operation that waited may have freed it. */
   if (!result && allocation_at(address) != allocation)
     return SIM_INVALID_VALUE;
   if (!result)

@@ -84,6 +84,4 @@ int sim_stream_check(const sim_stream *stream);
 /* Called by schedule.c when an operation of the stream is done and no longer listed. */
 void sim_stream_operation_done(sim_stream *stream, sim_operation *operation);
 
-/* ---- callbacks of cudaStreamAddCallback are host operations made by the fronts ---- */
-
 #endif

@@ -67,12 +67,14 @@ CU(cuCtxDetach, cuCtxDetach, SIM_CALL_DRIVER, (sim_context * context), context_d
 
 /* ---- asking ---- */
 
-/* `context` NULL: the current one. */
+/* `context` NULL: the current one. *out stays as it is where there is none. */
 static int context_choose(sim_context **out, sim_context *context) {
   if (!context)
     return sim_context_current(out, false);
+  if (sim_context_check(context))
+    return SIM_INVALID_CONTEXT;
   *out = context;
-  return sim_context_check(context) ? SIM_INVALID_CONTEXT : context->lost;
+  return context->lost;
 }
 
 static int context_get_device(int *ordinal, sim_context *which) {

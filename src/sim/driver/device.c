@@ -164,8 +164,10 @@ CU(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, SIM_CALL_DRIVER, (int ordin
 
 static int device_primary_context_set_flags(int ordinal, unsigned flags) {
   DEVICE(device, ordinal);
+  if (flags > 0x7f)
+    return SIM_INVALID_VALUE;
   device->primary.flags = flags;
-  return flags > 0x7f ? SIM_INVALID_VALUE : SIM_SUCCESS;
+  return SIM_SUCCESS;
 }
 CU(cuDevicePrimaryCtxSetFlags_v2, cuDevicePrimaryCtxSetFlags, SIM_CALL_DRIVER, (int ordinal, unsigned flags),
    device_primary_context_set_flags(ordinal, flags))
@@ -192,7 +194,7 @@ static int device_get_default_mem_pool(sim_pool **pool, int ordinal) {
   *pool = sim_pool_default(device);
   return *pool ? SIM_SUCCESS : SIM_OUT_OF_MEMORY;
 }
-CU(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, SIM_CALL_DRIVER, (sim_pool * *pool, int ordinal),
+CU(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, SIM_CALL_DRIVER, (sim_pool **pool, int ordinal),
    device_get_default_mem_pool(pool, ordinal))
 
 static int device_get_mem_pool(sim_pool **pool, int ordinal) {
@@ -202,7 +204,7 @@ static int device_get_mem_pool(sim_pool **pool, int ordinal) {
   *pool = device->current_pool ? device->current_pool : sim_pool_default(device);
   return *pool ? SIM_SUCCESS : SIM_OUT_OF_MEMORY;
 }
-CU(cuDeviceGetMemPool, cuDeviceGetMemPool, SIM_CALL_DRIVER, (sim_pool * *pool, int ordinal),
+CU(cuDeviceGetMemPool, cuDeviceGetMemPool, SIM_CALL_DRIVER, (sim_pool **pool, int ordinal),
    device_get_mem_pool(pool, ordinal))
 
 static int device_set_mem_pool(int ordinal, sim_pool *pool) {

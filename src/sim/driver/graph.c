@@ -21,20 +21,20 @@
 static int graph_create(sim_graph **out, unsigned flags) {
   return out && !flags ? sim_graph_create(out) : SIM_INVALID_VALUE;
 }
-CU(cuGraphCreate, cuGraphCreate, SIM_CALL_DRIVER, (sim_graph * *out, unsigned flags), graph_create(out, flags))
+CU(cuGraphCreate, cuGraphCreate, SIM_CALL_DRIVER, (sim_graph **out, unsigned flags), graph_create(out, flags))
 
 static int graph_destroy(sim_graph *graph) {
   GRAPH(graph);
   sim_graph_destroy(graph);
   return SIM_SUCCESS;
 }
-CU(cuGraphDestroy, cuGraphDestroy, SIM_CALL_DRIVER, (sim_graph * graph), graph_destroy(graph))
+CU(cuGraphDestroy, cuGraphDestroy, SIM_CALL_DRIVER, (sim_graph *graph), graph_destroy(graph))
 
 static int graph_clone(sim_graph **out, sim_graph *graph) {
   GRAPH(graph);
   return out ? sim_graph_clone(out, graph) : SIM_INVALID_VALUE;
 }
-CU(cuGraphClone, cuGraphClone, SIM_CALL_DRIVER, (sim_graph * *out, sim_graph *graph), graph_clone(out, graph))
+CU(cuGraphClone, cuGraphClone, SIM_CALL_DRIVER, (sim_graph **out, sim_graph *graph), graph_clone(out, graph))
 
 /* ---- nodes ---- */
 
@@ -52,7 +52,7 @@ static int node_add_empty(sim_node **out, sim_graph *graph, sim_node *const *dep
   return node_add(out, graph, dependencies, count, &work);
 }
 CU(cuGraphAddEmptyNode, cuGraphAddEmptyNode, SIM_CALL_DRIVER,
-   (sim_node * *out, sim_graph *graph, sim_node *const *dependencies, size_t count),
+   (sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count),
    node_add_empty(out, graph, dependencies, count, call))
 
 /* CUDA_KERNEL_NODE_PARAMS_v2; the first version ends before `kernel`. */
@@ -94,10 +94,10 @@ static int node_add_kernel(sim_node **out, sim_graph *graph, sim_node *const *de
 }
 #define KERNEL_NODES(symbol, second)                                                                                   \
   CU(cuGraphAddKernelNode##symbol, cuGraphAddKernelNode, SIM_CALL_DRIVER,                                              \
-     (sim_node * *out, sim_graph * graph, sim_node *const *dependencies, size_t count, const kernel_node *node),       \
+     (sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count, const kernel_node *node),         \
      node_add_kernel(out, graph, dependencies, count, node, second, call))                                             \
   CU(cuGraphExecKernelNodeSetParams##symbol, cuGraphExecKernelNodeSetParams, SIM_CALL_DRIVER,                          \
-     (sim_graph_exec * exec, sim_node * node, const kernel_node *parameters),                                          \
+     (sim_graph_exec *exec, sim_node *node, const kernel_node *parameters),                                            \
      exec_set_kernel(exec, node, parameters, second, call))
 
 static int exec_set_kernel(sim_graph_exec *exec, sim_node *node, const kernel_node *parameters, bool second,
@@ -140,7 +140,7 @@ static int node_add_set(sim_node **out, sim_graph *graph, sim_node *const *depen
   return result ? result : node_add(out, graph, dependencies, count, &work);
 }
 CU(cuGraphAddMemsetNode, cuGraphAddMemsetNode, SIM_CALL_DRIVER,
-   (sim_node * *out, sim_graph *graph, sim_node *const *dependencies, size_t count, const set_node *node,
+   (sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count, const set_node *node,
     sim_context *context),
    node_add_set(out, graph, dependencies, count, node, context, call))
 
@@ -154,11 +154,11 @@ static int node_add_host(sim_node **out, sim_graph *graph, sim_node *const *depe
                          const host_node *node, const char *call) {
   if (!node || !node->function)
     return SIM_INVALID_VALUE;
-  sim_work work = {.kind = SIM_OPERATION_HOST, .call = call, .host = {node->function, node->data}};
+  sim_work work = {.kind = SIM_OPERATION_HOST, .call = call, .host = {node->function, node->data, false}};
   return node_add(out, graph, dependencies, count, &work);
 }
 CU(cuGraphAddHostNode, cuGraphAddHostNode, SIM_CALL_DRIVER,
-   (sim_node * *out, sim_graph *graph, sim_node *const *dependencies, size_t count, const host_node *node),
+   (sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count, const host_node *node),
    node_add_host(out, graph, dependencies, count, node, call))
 
 static int node_add_child(sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count,
@@ -170,14 +170,14 @@ static int node_add_child(sim_node **out, sim_graph *graph, sim_node *const *dep
   return result ? result : node_add(out, graph, dependencies, count, &work);
 }
 CU(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, SIM_CALL_DRIVER,
-   (sim_node * *out, sim_graph *graph, sim_node *const *dependencies, size_t count, sim_graph *child),
+   (sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count, sim_graph *child),
    node_add_child(out, graph, dependencies, count, child, call))
 
 static int node_destroy(sim_node *node) {
   NODE(node);
   return sim_graph_destroy_node(node);
 }
-CU(cuGraphDestroyNode, cuGraphDestroyNode, SIM_CALL_DRIVER, (sim_node * node), node_destroy(node))
+CU(cuGraphDestroyNode, cuGraphDestroyNode, SIM_CALL_DRIVER, (sim_node *node), node_destroy(node))
 
 static int node_type(sim_node *node, int *type) {
   NODE(node);
@@ -186,7 +186,7 @@ static int node_type(sim_node *node, int *type) {
   *type = sim_node_type(node);
   return SIM_SUCCESS;
 }
-CU(cuGraphNodeGetType, cuGraphNodeGetType, SIM_CALL_DRIVER, (sim_node * node, int *type), node_type(node, type))
+CU(cuGraphNodeGetType, cuGraphNodeGetType, SIM_CALL_DRIVER, (sim_node *node, int *type), node_type(node, type))
 
 /* Fills the caller's array: all where it is NULL are counted; places that are left over become NULL. */
 static int graph_nodes(sim_graph *graph, sim_node **nodes, size_t *count, bool roots) {
@@ -206,9 +206,9 @@ static int graph_nodes(sim_graph *graph, sim_node **nodes, size_t *count, bool r
   *count = nodes && *count < found ? *count : found;
   return SIM_SUCCESS;
 }
-CU(cuGraphGetNodes, cuGraphGetNodes, SIM_CALL_DRIVER, (sim_graph * graph, sim_node **nodes, size_t *count),
+CU(cuGraphGetNodes, cuGraphGetNodes, SIM_CALL_DRIVER, (sim_graph *graph, sim_node **nodes, size_t *count),
    graph_nodes(graph, nodes, count, false))
-CU(cuGraphGetRootNodes, cuGraphGetRootNodes, SIM_CALL_DRIVER, (sim_graph * graph, sim_node **nodes, size_t *count),
+CU(cuGraphGetRootNodes, cuGraphGetRootNodes, SIM_CALL_DRIVER, (sim_graph *graph, sim_node **nodes, size_t *count),
    graph_nodes(graph, nodes, count, true))
 
 static int edges_change(sim_graph *graph, sim_node *const *from, sim_node *const *to, size_t count, bool remove) {
@@ -218,23 +218,23 @@ static int edges_change(sim_graph *graph, sim_node *const *from, sim_node *const
   return sim_graph_add_dependencies(graph, from, to, count, remove);
 }
 CU(cuGraphAddDependencies, cuGraphAddDependencies, SIM_CALL_DRIVER,
-   (sim_graph * graph, sim_node *const *from, sim_node *const *to, size_t count),
+   (sim_graph *graph, sim_node *const *from, sim_node *const *to, size_t count),
    edges_change(graph, from, to, count, false))
 CU(cuGraphAddDependencies_v2, cuGraphAddDependencies, SIM_CALL_DRIVER,
-   (sim_graph * graph, sim_node *const *from, sim_node *const *to, const void *edges, size_t count),
+   (sim_graph *graph, sim_node *const *from, sim_node *const *to, const void *edges, size_t count),
    ((void)edges, edges_change(graph, from, to, count, false)))
 CU(cuGraphRemoveDependencies, cuGraphRemoveDependencies, SIM_CALL_DRIVER,
-   (sim_graph * graph, sim_node *const *from, sim_node *const *to, size_t count),
+   (sim_graph *graph, sim_node *const *from, sim_node *const *to, size_t count),
    edges_change(graph, from, to, count, true))
 CU(cuGraphRemoveDependencies_v2, cuGraphRemoveDependencies, SIM_CALL_DRIVER,
-   (sim_graph * graph, sim_node *const *from, sim_node *const *to, const void *edges, size_t count),
+   (sim_graph *graph, sim_node *const *from, sim_node *const *to, const void *edges, size_t count),
    ((void)edges, edges_change(graph, from, to, count, true)))
 
 static int graph_dot(sim_graph *graph, const char *path, unsigned flags) {
   GRAPH(graph);
   return path ? sim_graph_dot(graph, path, flags) : SIM_INVALID_VALUE;
 }
-CU(cuGraphDebugDotPrint, cuGraphDebugDotPrint, SIM_CALL_DRIVER, (sim_graph * graph, const char *path, unsigned flags),
+CU(cuGraphDebugDotPrint, cuGraphDebugDotPrint, SIM_CALL_DRIVER, (sim_graph *graph, const char *path, unsigned flags),
    graph_dot(graph, path, flags))
 
 /* ---- instantiated graphs ---- */
@@ -244,7 +244,7 @@ static int exec_create(sim_graph_exec **out, sim_graph *graph, unsigned long lon
   return out ? sim_exec_create(out, graph, flags) : SIM_INVALID_VALUE;
 }
 CU(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, SIM_CALL_DRIVER,
-   (sim_graph_exec * *out, sim_graph *graph, unsigned long long flags), exec_create(out, graph, flags))
+   (sim_graph_exec **out, sim_graph *graph, unsigned long long flags), exec_create(out, graph, flags))
 
 /* CUDA_GRAPH_INSTANTIATE_PARAMS */
 typedef struct {
@@ -263,10 +263,10 @@ static int exec_create_with(sim_graph_exec **out, sim_graph *graph, instantiate_
   return result;
 }
 CU(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, SIM_CALL_DRIVER,
-   (sim_graph_exec * *out, sim_graph *graph, instantiate_parameters *parameters),
+   (sim_graph_exec **out, sim_graph *graph, instantiate_parameters *parameters),
    exec_create_with(out, graph, parameters))
 CU(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams, SIM_CALL_DRIVER,
-   (sim_graph_exec * *out, sim_graph *graph, instantiate_parameters *parameters),
+   (sim_graph_exec **out, sim_graph *graph, instantiate_parameters *parameters),
    exec_create_with(out, graph, parameters))
 
 /* The forms of 10.0 and 11.0, with a log that stays empty. */
@@ -278,10 +278,10 @@ static int exec_create_logged(sim_graph_exec **out, sim_graph *graph, sim_node *
   return exec_create(out, graph, 0);
 }
 CU(cuGraphInstantiate, cuGraphInstantiate, SIM_CALL_DRIVER,
-   (sim_graph_exec * *out, sim_graph *graph, sim_node **error_node, char *log, size_t room),
+   (sim_graph_exec **out, sim_graph *graph, sim_node **error_node, char *log, size_t room),
    exec_create_logged(out, graph, error_node, log, room))
 CU(cuGraphInstantiate_v2, cuGraphInstantiate, SIM_CALL_DRIVER,
-   (sim_graph_exec * *out, sim_graph *graph, sim_node **error_node, char *log, size_t room),
+   (sim_graph_exec **out, sim_graph *graph, sim_node **error_node, char *log, size_t room),
    exec_create_logged(out, graph, error_node, log, room))
 
 static int exec_destroy(sim_graph_exec *exec) {
@@ -289,14 +289,14 @@ static int exec_destroy(sim_graph_exec *exec) {
   sim_exec_destroy(exec);
   return SIM_SUCCESS;
 }
-CU(cuGraphExecDestroy, cuGraphExecDestroy, SIM_CALL_DRIVER, (sim_graph_exec * exec), exec_destroy(exec))
+CU(cuGraphExecDestroy, cuGraphExecDestroy, SIM_CALL_DRIVER, (sim_graph_exec *exec), exec_destroy(exec))
 
 static int exec_launch(sim_graph_exec *exec, sim_stream *handle) {
   EXEC(exec);
   CU_RESOLVE(stream, handle);
   return sim_exec_launch(exec, stream);
 }
-CU_STREAM(cuGraphLaunch, cuGraphLaunch, SIM_CALL_DRIVER, (sim_graph_exec * exec, sim_stream *stream),
+CU_STREAM(cuGraphLaunch, cuGraphLaunch, SIM_CALL_DRIVER, (sim_graph_exec *exec, sim_stream *stream),
           exec_launch(exec, stream))
 
 /* Nothing has to be moved to a device beforehand. */
@@ -306,7 +306,7 @@ static int exec_upload(sim_graph_exec *exec, sim_stream *handle) {
   (void)stream;
   return SIM_SUCCESS;
 }
-CU_STREAM(cuGraphUpload, cuGraphUpload, SIM_CALL_DRIVER, (sim_graph_exec * exec, sim_stream *stream),
+CU_STREAM(cuGraphUpload, cuGraphUpload, SIM_CALL_DRIVER, (sim_graph_exec *exec, sim_stream *stream),
           exec_upload(exec, stream))
 
 static int exec_update(sim_graph_exec *exec, sim_graph *graph, sim_exec_update_info *info) {
@@ -319,7 +319,7 @@ static int exec_update(sim_graph_exec *exec, sim_graph *graph, sim_exec_update_i
   return result;
 }
 CU(cuGraphExecUpdate_v2, cuGraphExecUpdate, SIM_CALL_DRIVER,
-   (sim_graph_exec * exec, sim_graph *graph, sim_exec_update_info *info), exec_update(exec, graph, info))
+   (sim_graph_exec *exec, sim_graph *graph, sim_exec_update_info *info), exec_update(exec, graph, info))
 
 /* The form of 10.2: the node and the result apart. */
 static int exec_update_first(sim_graph_exec *exec, sim_graph *graph, sim_node **node, int *told) {
@@ -332,17 +332,17 @@ static int exec_update_first(sim_graph_exec *exec, sim_graph *graph, sim_node **
   return result;
 }
 CU(cuGraphExecUpdate, cuGraphExecUpdate, SIM_CALL_DRIVER,
-   (sim_graph_exec * exec, sim_graph *graph, sim_node **node, int *told), exec_update_first(exec, graph, node, told))
+   (sim_graph_exec *exec, sim_graph *graph, sim_node **node, int *told), exec_update_first(exec, graph, node, told))
 
 /* ---- user objects ---- */
 
 CU(cuUserObjectCreate, cuUserObjectCreate, SIM_CALL_DRIVER,
-   (sim_user_object * *out, void *data, void (*destroy)(void *), unsigned references, unsigned flags),
+   (sim_user_object **out, void *data, void (*destroy)(void *), unsigned references, unsigned flags),
    out &&destroy &&references &&flags == 1 ? sim_user_object_create(out, data, destroy, references, flags)
                                            : SIM_INVALID_VALUE)
-CU(cuUserObjectRetain, cuUserObjectRetain, SIM_CALL_DRIVER, (sim_user_object * object, unsigned count),
+CU(cuUserObjectRetain, cuUserObjectRetain, SIM_CALL_DRIVER, (sim_user_object *object, unsigned count),
    count && !sim_user_object_check(object) ? sim_user_object_retain(object, count) : SIM_INVALID_VALUE)
-CU(cuUserObjectRelease, cuUserObjectRelease, SIM_CALL_DRIVER, (sim_user_object * object, unsigned count),
+CU(cuUserObjectRelease, cuUserObjectRelease, SIM_CALL_DRIVER, (sim_user_object *object, unsigned count),
    count && !sim_user_object_check(object) ? sim_user_object_release(object, count) : SIM_INVALID_VALUE)
 
 static int object_retain(sim_graph *graph, sim_user_object *object, unsigned count, unsigned flags) {
@@ -352,7 +352,7 @@ static int object_retain(sim_graph *graph, sim_user_object *object, unsigned cou
   return sim_graph_retain_object(graph, object, count, flags == 1);
 }
 CU(cuGraphRetainUserObject, cuGraphRetainUserObject, SIM_CALL_DRIVER,
-   (sim_graph * graph, sim_user_object *object, unsigned count, unsigned flags),
+   (sim_graph *graph, sim_user_object *object, unsigned count, unsigned flags),
    object_retain(graph, object, count, flags))
 
 static int object_release(sim_graph *graph, sim_user_object *object, unsigned count) {
@@ -362,4 +362,4 @@ static int object_release(sim_graph *graph, sim_user_object *object, unsigned co
   return sim_graph_release_object(graph, object, count);
 }
 CU(cuGraphReleaseUserObject, cuGraphReleaseUserObject, SIM_CALL_DRIVER,
-   (sim_graph * graph, sim_user_object *object, unsigned count), object_release(graph, object, count))
+   (sim_graph *graph, sim_user_object *object, unsigned count), object_release(graph, object, count))

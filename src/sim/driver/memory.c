@@ -167,7 +167,7 @@ CU(cuPointerSetAttribute, cuPointerSetAttribute, SIM_CALL_DRIVER, (const void *v
 
 static int managed_check(uint64_t address, size_t size, int device) {
   sim_allocation *allocation = sim_memory_find(address);
-  if (!allocation || allocation->kind != SIM_MEMORY_MANAGED || !size ||
+  if (!allocation || allocation->state == SIM_STATE_FREED || allocation->kind != SIM_MEMORY_MANAGED || !size ||
       size > allocation->address + allocation->size - address)
     return SIM_INVALID_VALUE;
   return device == -1 || sim_device_get(device) ? SIM_SUCCESS : SIM_INVALID_DEVICE;

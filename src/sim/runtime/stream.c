@@ -1,10 +1,9 @@
 /* Streams in the runtime API. */
 #include "../stream.h"
 
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "../callback.h"
 #include "front.h"
 
 static int stream_create(sim_stream **out, unsigned flags, int priority) {
@@ -121,54 +120,11 @@ static int stream_host_function(sim_stream *handle, void (*function)(void *), vo
   return sim_stream_submit(stream, &work);
 }
 
-/* A callback gets its stream and a result too. Those that wait are kept in a list, since their stream may end before they run. */
-typedef struct stream_callback {
-  sim_stream *handle;
-  void (*function)(sim_stream *, int, void *);
-  void *data;
-  struct stream_callback *next;
-} stream_callback;
-
-static pthread_mutex_t callbacks_lock = PTHREAD_MUTEX_INITIALIZER;
-static stream_callback *callbacks;
-
-static void callback_forget(stream_callback *callback) {
-  pthread_mutex_lock(&callbacks_lock);
-  stream_callback **link = &callbacks;
-  while (*link != callback)
-    link = &(*link)->next;
-  *link = callback->next;
-  pthread_mutex_unlock(&callbacks_lock);
-  free(callback);
-}
-
-static void callback_run(void *data) {
-  stream_callback *callback = data;
-  callback->function(callback->handle, SIM_SUCCESS, callback->data);
-  callback_forget(callback);
-}
-
 static int stream_add_callback(sim_stream *handle, void (*function)(sim_stream *, int, void *), void *data,
                                unsigned flags, const char *call) {
   sim_stream *stream;
   int result = sim_stream_resolve(&stream, handle, true);
-  if (result)
-    return result;
-  if (!function || flags)
-    return SIM_INVALID_VALUE;
-  if (stream->capture) {
-    sim_capture_forbid();
-    return SIM_STREAM_CAPTURE_UNSUPPORTED;
-  }
-  stream_callback *callback = malloc(sizeof *callback);
-  if (!callback)
-    return SIM_OUT_OF_MEMORY;
-  pthread_mutex_lock(&callbacks_lock);
-  *callback = (stream_callback){handle, function, data, callbacks};
-  callbacks = callback;
-  pthread_mutex_unlock(&callbacks_lock);
-  /* A failure here may come after the callback ran (the eager schedule): what did not run stays in the list. */
-  return stream_host_function(handle, callback_run, callback, call);
+  return result ? result : sim_callback_add(stream, handle, function, data, flags, call);
 }
 
 /* Attributes that streams have: access policy window, synchronization policy, priority, memory domains. */
