@@ -60,6 +60,22 @@ describe("xchg sim", function()
     done()
   end)
 
+  it("is refused in a process that has another driver, whose path it names", function()
+    local folder = child.folder()
+    local other = folder .. "/libother.so"
+    assert.equal(0, os.execute(("%s -shared -Wl,-soname,libcuda.so.1 -x c /dev/null -o %s"):format(os.getenv "CC" or "cc",
+      other)))
+    local script = ([[local ffi = require 'ffi'; ffi.cdef 'int cudaGetDeviceCount(int *);'
+      local other, n = ffi.load '%s', ffi.new 'int[1]'
+      print(ffi.load('%s/xchg/sim.so').cudaGetDeviceCount(n), n[0])]]):gsub("\n%s*", " "):format(other,
+      child.absolute((os.getenv "XCHG_BUILD" or "build") .. "/x"):match "^(.*)/x$")
+    local result, done = xchg("info >/dev/null; luajit -e " .. child.quote(script))
+    assert.truthy(result.stdout:find "^3\t0", result.stdout .. result.stderr)
+    assert.truthy(result.stderr:find(other .. " is loaded in this process", 1, true), result.stderr)
+    done()
+    child.remove(folder)
+  end)
+
   for _, row in ipairs {
     { "a program that is not there", "sim run /no/such/program", 1, "sim run: /no/such/program: No such file" },
     { "no program", "sim run", 2, "usage:" },
