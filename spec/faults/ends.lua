@@ -1,7 +1,7 @@
 -- Kernels that end badly, or never.
 local ffi = require "ffi"
 
-local STACK_SIZE = 0
+local STACK_SIZE, PRINTF_SIZE = 0, 1
 
 local function checked(name, value)
   return function(p)
@@ -33,7 +33,20 @@ local function takes_room(stack)
   end
 end
 
+local function prints(lines)
+  return function(p)
+    p:call("DeviceSetLimit", PRINTF_SIZE, 65536)
+    p:run("prints", { grid = 1, block = 1 }, lines)
+    p:call("DeviceSetLimit", PRINTF_SIZE, 1048576)
+  end
+end
+
 return {
+  {
+    name = "more text of printf than hardware keeps",
+    bug = prints(3000), twin = prints(100),
+    says = { "printf: prints has printed more than the 65536 bytes of cudaLimitPrintfFifoSize in one launch" },
+  },
   {
     name = "an endless loop",
     env = { XCHG_SIM_BUDGET = "1M" },

@@ -63,3 +63,26 @@ extern "C" __global__ void bytes_doubled(unsigned char *bytes, int n) {
   int i = threadIdx.x;
   if (i < n) bytes[i] = 2 * bytes[i]; // bytes_doubled
 }
+
+extern "C" __global__ void boxes(int *out, int x, int y, int z) {
+  int i = threadIdx.x + blockDim.x * blockIdx.x, j = threadIdx.y + blockDim.y * blockIdx.y;
+  int k = threadIdx.z + blockDim.z * blockIdx.z;
+  if (i < x && j < y && k < z) out[i + x * (j + y * k)] = 1; // boxes
+}
+
+extern "C" __global__ void rows_cleared(float **rows) {
+  float *row = rows[blockIdx.x];
+  row[threadIdx.x] = 0; // rows_cleared
+}
+
+template <typename T> struct column {
+  const T *first;
+  int pitch;
+  __device__ T get(int i) const {
+    return first[i * pitch]; // column
+  }
+};
+
+extern "C" __global__ void columns(double *out, column<double> from) {
+  out[threadIdx.x] = 2 * from.get(threadIdx.x);
+}

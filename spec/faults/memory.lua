@@ -5,6 +5,11 @@ local at = program.at
 
 local ONE = { grid = 1, block = 64 }
 
+-- By value: { first, pitch }. Sixteen doubles hold 4 elements of a column with a pitch of up to 5.
+local function column(p, pitch)
+  return ffi.new("struct { void *first; int pitch; }", p:device(32, 1), pitch)
+end
+
 return {
   {
     name = "a read one element past the end",
@@ -209,6 +214,74 @@ return {
     twin = function(p) p:run("doubled", ONE, p:device(64), nil, 0) end,
     code = 700,
     says = { "(@doubled reads): reads 4 bytes at 0x0, which is a null pointer" },
+  },
+  {
+    name = "the last element of a box that is one plane too small",
+    bug = function(p) p:run("boxes", { grid = { 1, 2, 3 }, block = { 4, 2, 2 } }, p:device(4 * 4 * 5), 4, 4, 6) end,
+    twin = function(p) p:run("boxes", { grid = { 1, 2, 3 }, block = { 4, 2, 2 } }, p:device(4 * 4 * 5), 4, 4, 5) end,
+    code = 700,
+    -- The first block that reaches k = 5 has z = 2, and there the threads of z = 1.
+    says = { "boxes, block (0,0,2), thread (0,0,1) (@boxes): writes 4 bytes", "just past the end of the 320 bytes" },
+  },
+  {
+    name = "a table of pointers that was never filled",
+    bug = function(p) p:run("rows_cleared", { grid = 1, block = 32 }, p.cuda:malloc(8)) end,
+    twin = function(p)
+      local rows = p.cuda:malloc(8)
+      p.cuda:upload(rows, ffi.new("void *[1]", p:device(32)), 8)
+      p:run("rows_cleared", { grid = 1, block = 32 }, rows)
+    end,
+    code = 716, -- the address of all the bytes that new memory has is odd
+    says = { "(@rows_cleared): writes 4 bytes at 0xcdcdcdcdcdcdcdcd" },
+  },
+  {
+    name = "a column of a matrix, in an inline function",
+    bug = function(p) p:run("columns", { grid = 1, block = 4 }, p:device(8), column(p, 6)) end,
+    twin = function(p) p:run("columns", { grid = 1, block = 4 }, p:device(8), column(p, 5)) end,
+    code = 700,
+    says = { "columns, block (0,0,0), thread (3,0,0) (@column): reads 8 bytes", "16 bytes past the end of the 128 bytes" },
+  },
+  {
+    name = "a launch that fails long before somebody waits",
+    bug = function(p)
+      local out, stream, mine = p:device(64), p:stream(), p:device(64, 1)
+      p:launch("doubled", { grid = 1, block = 64, stream = stream }, out, nil, 64)
+      p:launch("doubled", { grid = 1, block = 64, stream = stream }, out, mine, 64)
+      p:call("StreamSynchronize", stream)
+    end,
+    code = 700, call = "cudaStreamSynchronize",
+    says = { "(@doubled reads): reads 4 bytes at 0x0, which is a null pointer" },
+  },
+  {
+    name = "a kernel of a graph whose memory is gone",
+    bug = function(p)
+      local out, memory, stream = p:device(64), p:device(64, 1), p:stream()
+      local graph = ffi.new "void *[1]"
+      p:call("StreamBeginCapture", stream, 2)
+      p:launch("doubled", { grid = 1, block = 64, stream = stream }, out, memory, 64)
+      p:call("StreamEndCapture", stream, graph)
+      local exec = p:get("GraphInstantiate", graph[0], 0)
+      p.cuda:free(memory)
+      p:call("GraphLaunch", exec, stream)
+      p:call("StreamSynchronize", stream)
+    end,
+    code = 700, call = "cudaStreamSynchronize",
+    says = { "(@doubled reads): reads 4 bytes", "in freed memory: the 256 bytes" },
+  },
+  {
+    name = "pinned memory that was freed before the kernel ran",
+    bug = function(p)
+      local array = p:pinned(64, 1)
+      p:call("FreeHost", array)
+      p:run("doubled", ONE, p:device(64), array, 64)
+    end,
+    twin = function(p)
+      local array = p:pinned(64, 1)
+      p:run("doubled", ONE, p:device(64), array, 64)
+      p:call("FreeHost", array)
+    end,
+    code = 700,
+    says = { "(@doubled reads): reads 4 bytes", "made by cudaMallocHost" },
   },
   {
     name = "an address that is nowhere",

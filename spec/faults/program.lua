@@ -118,7 +118,7 @@ function program:follow(stream, before)
   self:call("EventDestroy", event)
 end
 
---- Starts a kernel of the group. Numbers are passed as int, cdata pointers as pointers.
+--- Starts a kernel of the group. Numbers are passed as int, structs as they are, all else as pointers.
 function program:launch(name, how, ...)
   self.kernels[name] = self.kernels[name] or self.cuda:kernel(self.library, name)
   local arguments = {}
@@ -128,6 +128,8 @@ function program:launch(name, how, ...)
       arguments[i] = ffi.new("int[1]", value)
     elseif value == nil then
       arguments[i] = ffi.new("void *[1]")
+    elseif tostring(ffi.typeof(value)):find "^ctype<struct %d+>$" then
+      arguments[i] = ffi.new(ffi.typeof("$[1]", ffi.typeof(value)), { value })
     else
       arguments[i] = ffi.new("void *[1]", ffi.cast("void *", value))
     end

@@ -142,6 +142,28 @@ return {
     says = { "load: ptx: line 10: tex.1d.v4.f32.s32: textures are out of the simulated device's scope" },
   },
   {
+    name = "a tensor core's matrix", kernels = false,
+    bug = loads("8.0", "sm_75", ".reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\n"
+      .. "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1];"),
+    code = 218, call = "cudaLibraryLoadData", sticky = false,
+    says = { "load: ptx: line 9: wmma.load.a.sync.aligned.row.m16n16k16.global.f16: tensor cores are out of the simulated device's scope" },
+  },
+  {
+    name = "a kernel of a library that is gone",
+    bug = function(p)
+      local kernel = p.cuda:kernel(p.library, "bounded")
+      p.cuda:unload(p.library)
+      p.cuda:launch(kernel, { grid = 1, block = 1 }, { ffi.new "void *[1]" })
+    end,
+    code = 98, call = "cudaLaunchKernelExC", sticky = false,
+  },
+  {
+    name = "a kernel that is not there",
+    bug = function(p) p.cuda:kernel(p.library, "fill") end,
+    twin = function(p) p.cuda:kernel(p.library, "fills") end,
+    code = 500, call = "cudaLibraryGetKernel", sticky = false,
+  },
+  {
     name = "a tensor core's product", kernels = false,
     bug = loads("8.0", "sm_75", ".reg .f32 %f<9>;\nmma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
       .. "{%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r3}, {%f5,%f6,%f7,%f8};"),

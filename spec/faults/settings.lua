@@ -41,6 +41,22 @@ return {
     says = { "stream: kernel filled on stream ", "and nothing orders them" },
   },
   {
+    name = "an unwritten read that is fatal",
+    check = "init", env = { XCHG_SIM_FATAL = "1" }, code = 719, call = "cudaDeviceSynchronize",
+    bug = function(p) p:run("copied", ONE, p:device(64), p:device(64)) end,
+    says = { "init: copied, block (0,0,0): thread (0,0,0) (@copied)" },
+  },
+  {
+    name = "a wait of the host that is missing, and fatal", kernels = false,
+    check = "stream", env = { XCHG_SIM_FATAL = "1" }, code = 719, call = "cudaFreeHost", sticky = false,
+    bug = function(p)
+      local source = p:pinned(64, 1)
+      p:call("MemcpyAsync", p:device(64), source, 256, 1, p:stream())
+      p:call("FreeHost", source)
+    end,
+    says = { "stream: cudaFreeHost ", "and the host has not waited for it" },
+  },
+  {
     name = "the third of a call's times", kernels = false,
     env = { XCHG_SIM_FAIL = "cudaMalloc:3:2" }, value = "0 0 2 0", sticky = false,
     bug = function(p)

@@ -1,5 +1,7 @@
 // Kernels whose threads do not wait for each other as they must. Each bug has its correct twin beside it.
 
+#include <cooperative_groups.h>
+
 extern "C" __global__ void sums_hasty(float *out, const float *in) {
   __shared__ float partial[256];
   int t = threadIdx.x;
@@ -121,4 +123,41 @@ extern "C" __global__ void lane_missing(int *out, unsigned mask) {
   if (t < 31) value = __shfl_sync(mask, t, 0); // shuffles
   __syncthreads();
   out[t] = value + t;
+}
+
+// The scratch memory is global, of one block.
+extern "C" __global__ void reversed_hasty(float *out, float *scratch) {
+  int t = threadIdx.x;
+  scratch[t] = t;                // writes scratch
+  out[t] = scratch[63 - t];      // reads scratch
+}
+
+extern "C" __global__ void reversed(float *out, float *scratch) {
+  int t = threadIdx.x;
+  scratch[t] = t;
+  __syncthreads();
+  out[t] = scratch[63 - t];
+}
+
+// All blocks write, then all read: between them the whole grid must meet.
+extern "C" __global__ void rotated_hasty(float *out, float *all) {
+  int i = blockIdx.x * 32 + threadIdx.x, n = gridDim.x * 32;
+  all[i] = i;                    // writes all
+  __syncthreads();
+  out[i] = all[(i + 32) % n];    // reads all
+}
+
+extern "C" __global__ void rotated(float *out, float *all) {
+  int i = blockIdx.x * 32 + threadIdx.x, n = gridDim.x * 32;
+  all[i] = i;
+  cooperative_groups::this_grid().sync();
+  out[i] = all[(i + 32) % n];
+}
+
+// Threads that have nothing to do may end before a barrier of all.
+extern "C" __global__ void guarded(int *out, int n) {
+  int t = threadIdx.x;
+  if (t >= n) return;
+  __syncthreads();
+  out[t] = t;
 }

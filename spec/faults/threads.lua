@@ -62,6 +62,30 @@ return {
     },
   },
   {
+    name = "a missing barrier around global memory",
+    check = "race", only = false,
+    bug = function(p) p:run("reversed_hasty", { grid = 1, block = 64 }, p:device(64), p:device(64, 0)) end,
+    twin = function(p)
+      local out = p:device(64)
+      p:run("reversed", { grid = 1, block = 64 }, out, p:device(64, 0))
+      return (p:show(out, 64):match "^%S+")
+    end,
+    right = "63",
+    says = { "race: reversed_hasty, block 0: thread ", "(#writes scratch)", "(#reads scratch)", "nothing orders the two" },
+  },
+  {
+    name = "a missing barrier of the grid",
+    check = "race", only = false,
+    bug = function(p) p:run("rotated_hasty", { grid = 4, block = 32, cooperative = true }, p:device(128), p:device(128, 0)) end,
+    twin = function(p)
+      local out = p:device(128)
+      p:run("rotated", { grid = 4, block = 32, cooperative = true }, out, p:device(128, 0))
+      return (p:show(out, 128):match "^%S+")
+    end,
+    right = "32",
+    says = { "race: rotated_hasty, block ", "(#reads all)", "(#writes all)", "nothing orders the two" },
+  },
+  {
     name = "a barrier in each arm of a branch within a warp",
     bug = simple("halves_apart", { grid = 1, block = 32 }), twin = simple("halves", { grid = 1, block = 32 }),
     code = 719,
@@ -72,7 +96,11 @@ return {
   },
   {
     name = "a barrier that some threads end before",
-    bug = simple("some_leave", { grid = 1, block = 64 }, 32, 64), twin = simple("some_leave", { grid = 1, block = 64 }, 32, 32),
+    bug = simple("some_leave", { grid = 1, block = 64 }, 32, 64),
+    twin = function(p)
+      simple("some_leave", { grid = 1, block = 64 }, 32, 32)(p)
+      simple("guarded", { grid = 1, block = 64 }, 40)(p)
+    end,
     code = 702,
     says = {
       "launch timed out: some_leave, block (0,0,0), thread (0,0,0) (@named barrier): barrier 1: 32 threads of 64 have come",
