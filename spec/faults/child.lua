@@ -4,6 +4,11 @@ local child = require "spec.support.child"
 
 local M = {}
 
+-- What the user's own environment must not change.
+local SETTINGS = {
+  "DEVICES", "CC", "MEMORY", "SMS", "DRIVER", "SCHEDULE", "CHECK", "FATAL", "TRACE", "FAIL", "BUDGET", "SLOW",
+}
+
 local build = os.getenv "XCHG_BUILD" or "build"
 
 local function read(path)
@@ -37,9 +42,13 @@ function M.run(group, which, names, env)
   local folder = child.folder()
   local environment = { XCHG_BUILD = build, XCHG_CUDA = "sim", XCHG_SIM_LOG = folder .. "/log" }
   for name, value in pairs(env or {}) do environment[name] = value:gsub("FOLDER", folder) end
+  local unset = {}
+  for _, name in ipairs(SETTINGS) do
+    if not environment["XCHG_SIM_" .. name] then unset[#unset + 1] = "XCHG_SIM_" .. name end
+  end
   local args = { folder .. "/results", group, which }
   for _, name in ipairs(names) do args[#args + 1] = name end
-  local result = child.run(child.read(child.root .. "/spec/faults/run.lua"), { args = args, env = environment })
+  local result = child.run(child.read(child.root .. "/spec/faults/run.lua"), { args = args, env = environment, unset = unset })
   local text, current = read(folder .. "/results"), nil
   local out = {
     log = bare(read(folder .. "/log")), stderr = bare(result.stderr),

@@ -86,3 +86,30 @@ template <typename T> struct column {
 extern "C" __global__ void columns(double *out, column<double> from) {
   out[threadIdx.x] = 2 * from.get(threadIdx.x);
 }
+
+extern "C" __global__ void local_below(int *out, int i) {
+  int slots[8];
+  for (int k = 0; k < 8; k++) slots[k] = out[k];
+  slots[i] = 1; // local_below
+  for (int k = 0; k < 8; k++) out[k] = slots[k];
+}
+
+extern "C" __global__ void shared_vector(float4 *out, int first) {
+  __shared__ float tile[64];
+  tile[2 * threadIdx.x] = tile[2 * threadIdx.x + 1] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x < 8) out[threadIdx.x] = *reinterpret_cast<float4 *>(&tile[first + 4 * threadIdx.x]); // shared_vector
+}
+
+extern "C" __global__ void either(float *out, const float *in, int n) {
+  __shared__ float tile[32];
+  tile[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  const float *from = threadIdx.x < 16 ? in : tile;
+  float value = from[threadIdx.x + (threadIdx.x == n)]; // either
+  out[threadIdx.x] = value;
+}
+
+extern "C" __global__ void wide_counted(char *counter) {
+  atomicAdd(reinterpret_cast<unsigned long long *>(counter), 1ull); // wide_counted
+}

@@ -1,4 +1,6 @@
 -- Accesses out of what a program may touch, and their correct twins.
+-- A case: its bug and twin, the code that must come and from which call, the words of the one report. `sticky = false`: the
+-- context goes on; `only = false`: there may be more reports; `value`, `right`: what bug and twin must return.
 local ffi = require "ffi"
 local program = require "spec.faults.program"
 local at = program.at
@@ -282,6 +284,49 @@ return {
     end,
     code = 700,
     says = { "(@doubled reads): reads 4 bytes", "made by cudaMallocHost" },
+  },
+  {
+    name = "a negative index of a local array",
+    bug = function(p) p:run("local_below", { grid = 1, block = 1 }, p:device(8, 0, "int"), -1) end,
+    twin = function(p) p:run("local_below", { grid = 1, block = 1 }, p:device(8, 0, "int"), 7) end,
+    code = 700,
+    says = { "(@local_below): writes 4 bytes" },
+  },
+  {
+    name = "a vector load from shared memory that is not aligned",
+    bug = function(p) p:run("shared_vector", { grid = 1, block = 32 }, p:device(32), 2) end,
+    twin = function(p) p:run("shared_vector", { grid = 1, block = 32 }, p:device(32), 4) end,
+    code = 716,
+    says = { "shared_vector, block (0,0,0), thread (0,0,0) (@shared_vector): reads 16 bytes at ", "which is not a multiple of 16" },
+  },
+  {
+    name = "a constant that a kernel writes",
+    bug = function(p) p:run("doubled", ONE, (p.cuda:global(p.library, "coefficients")), p:device(64, 1), 16) end,
+    twin = function(p) p:run("doubled", ONE, p:device(64), (p.cuda:global(p.library, "coefficients")), 16) end,
+    code = 700,
+    says = {
+      "(@doubled writes): writes 4 bytes", "in memory that kernels may only read: coefficients (64 bytes at 0x",
+    },
+  },
+  {
+    name = "a pointer into global memory of which one thread leaves the array, others are in shared memory",
+    bug = function(p) p:run("either", { grid = 1, block = 32 }, p:device(32), p:device(16, 1), 15) end,
+    twin = function(p) p:run("either", { grid = 1, block = 32 }, p:device(32), p:device(16, 1), 32) end,
+    code = 700,
+    says = { "either, block (0,0,0), thread (15,0,0) (@either): reads 4 bytes at 0x", "just past the end of the 64 bytes" },
+  },
+  {
+    name = "a pointer into shared memory of which one thread leaves the array",
+    bug = function(p) p:run("either", { grid = 1, block = 32 }, p:device(32), p:device(16, 1), 31) end,
+    code = 700,
+    says = { "either, block (0,0,0), thread (31,0,0) (@either): reads 4 bytes at offset 128 of shared memory" },
+  },
+  {
+    name = "an atomic operation on an address that is not aligned",
+    bug = function(p) p:run("wide_counted", ONE, at(p:device(4, 0, "int"), 4)) end,
+    twin = function(p) p:run("wide_counted", ONE, at(p:device(4, 0, "int"), 8)) end,
+    code = 716,
+    says = { "misaligned address: wide_counted, block (0,0,0), thread (0,0,0) (@wide_counted): updates 8 bytes" },
   },
   {
     name = "an address that is nowhere",
