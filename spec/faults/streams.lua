@@ -118,6 +118,18 @@ local function around_legacy(flags)
   end
 end
 
+-- A plain copy waits for the legacy stream and for blocking streams only.
+local function plain_copy(flags)
+  return function(p)
+    local stream, made = p:stream(flags), p:device(64, 1)
+    p.cuda:synchronize()
+    p:launch("filled", one(stream), made, 7)
+    local shown = first(p:show(made, 64))
+    p.cuda:synchronize()
+    return shown
+  end
+end
+
 -- Through pinned memory: down in one stream, up in another.
 local function staged(waits)
   return function(p)
@@ -168,6 +180,11 @@ return {
       "filled on the legacy stream writes 256 bytes", "added on stream 1 read",
       "nothing orders them: record an event on the legacy stream and make stream 1 wait for it",
     },
+  },
+  {
+    name = "a plain copy of what a non-blocking stream makes",
+    check = "stream", bug = plain_copy(program.NON_BLOCKING), twin = plain_copy(0), value = "1", right = "7", only = false,
+    says = { "filled on stream 1 writes 256 bytes of the allocation at 0x", "that cudaMemcpy on the legacy stream read", "nothing orders them" },
   },
   {
     name = "pinned memory between two streams",
