@@ -115,6 +115,7 @@ int cudaUserObjectCreate(void **, void *, void (*)(void *), unsigned, unsigned),
     cudaUserObjectRelease(void *, unsigned);
 int cudaGraphRetainUserObject(void *, void *, unsigned, unsigned);
 int cudaLibraryLoadData(void **, const void *, int *, void **, unsigned, int *, void **, unsigned);
+int cudaGetFuncBySymbol(void **, const void *);
 int cudaLibraryLoadFromFile(void **, const char *, int *, void **, unsigned, int *, void **, unsigned);
 int cudaLibraryUnload(void *), cudaLibraryGetKernel(void **, void *, const char *);
 int cudaLibraryGetGlobal(void **, size_t *, void *, const char *), cudaLibraryGetKernelCount(unsigned *, void *);

@@ -528,6 +528,11 @@ static void shared_memory(void) {
   CHECK_EQUAL(results[0], 64032);
 }
 
+static const sim_function *entry(sim_library *library, const char *name) {
+  sim_kernel *kernel;
+  return sim_library_kernel(&kernel, library, name) ? NULL : kernel->function;
+}
+
 /* Two kernels: each has its own shared memory's size, and variables that both reach lie at one place. */
 static void sizes(void) {
   sim_library *library =
@@ -538,11 +543,11 @@ static void sizes(void) {
                        ".visible .entry none() { .local .b8 l[24]; .reg .b32 %r; ld.local.u32 %r, [l]; ret; }\n");
   if (library == NULL)
     return;
-  CHECK_EQUAL(sim_program_find_entry(library->program, "one")->shared_bytes, 108);
-  CHECK_EQUAL(sim_program_find_entry(library->program, "two")->shared_bytes, 48);
-  CHECK_EQUAL(sim_program_find_entry(library->program, "none")->shared_bytes, 0);
-  CHECK_EQUAL(sim_program_find_entry(library->program, "none")->local_bytes, 32);
-  CHECK(sim_program_find_entry(library->program, "f") == NULL);
+  CHECK_EQUAL(entry(library, "one")->shared_bytes, 108);
+  CHECK_EQUAL(entry(library, "two")->shared_bytes, 48);
+  CHECK_EQUAL(entry(library, "none")->shared_bytes, 0);
+  CHECK_EQUAL(entry(library, "none")->local_bytes, 32);
+  CHECK(entry(library, "f") == NULL);
   sim_library_unload(library);
 }
 

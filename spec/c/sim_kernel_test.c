@@ -144,12 +144,12 @@ static void test_attributes(void) {
 
   sim_kernel *tile = kernel("tile");
   int most = (int)sim_device_limits()->shared_opt_in - 1000;
-  CHECK_EQUAL(sim_kernel_set_max_dynamic_shared(tile, 0, most + 1), SIM_INVALID_VALUE);
-  CHECK_EQUAL(sim_kernel_set_max_dynamic_shared(tile, 0, -1), SIM_INVALID_VALUE);
-  CHECK_EQUAL(sim_kernel_set_max_dynamic_shared(tile, 0, most), SIM_SUCCESS);
+  CHECK_EQUAL(sim_kernel_set_attribute(tile, 0, 8, most + 1), SIM_INVALID_VALUE);
+  CHECK_EQUAL(sim_kernel_set_attribute(tile, 0, 8, -1), SIM_INVALID_VALUE);
+  CHECK_EQUAL(sim_kernel_set_attribute(tile, 0, 8, most), SIM_SUCCESS);
   CHECK_EQUAL(sim_kernel_max_dynamic_shared(tile, 0), most);
   CHECK_EQUAL(sim_kernel_max_dynamic_shared(tile, 1), 48 * 1024 - 1000); /* the other device is as it was */
-  CHECK_EQUAL(sim_kernel_set_max_dynamic_shared(tile, 0, 0), SIM_SUCCESS);
+  CHECK_EQUAL(sim_kernel_set_attribute(tile, 0, 8, 0), SIM_SUCCESS);
   CHECK_EQUAL(sim_kernel_max_dynamic_shared(tile, 0), 0);
 }
 
@@ -182,7 +182,7 @@ static int prepare_in(sim_context *in, sim_kernel *of, sim_launch_config config,
 
 static void test_configurations(void) {
   sim_kernel *plain = kernel("plain"), *small = kernel("small"), *exact = kernel("exact"), *tile = kernel("tile");
-  CHECK_EQUAL(sim_kernel_set_max_dynamic_shared(tile, 0, 48 * 1024 - 1000), SIM_SUCCESS);
+  CHECK_EQUAL(sim_kernel_set_attribute(tile, 0, 8, 48 * 1024 - 1000), SIM_SUCCESS);
   struct {
     sim_kernel *of;
     sim_launch_config config;

@@ -30,6 +30,7 @@ static void test_kernel(void) {
   CHECK(strstr(log, "line 4") != NULL);
   CHECK_EQUAL((uintptr_t)values[1], strlen(log));
   FAILS(cudaLibraryLoadFromFile(&library, "/nowhere/at/all.ptx", NULL, NULL, 0, NULL, NULL, 0), NOT_FOUND_FILE);
+  FAILS(cudaLibraryLoadFromFile(&library, "/", NULL, NULL, 0, NULL, NULL, 0), NOT_FOUND_FILE);
   FAILS(cudaLibraryLoadFromFile(&library, NULL, NULL, NULL, 0, NULL, NULL, 0), VALUE);
   FAILS(cudaLibraryUnload(BAD), HANDLE);
   WORKS(cudaLibraryLoadData(&library, add_one, NULL, NULL, 0, NULL, NULL, 0));
@@ -42,6 +43,11 @@ static void test_kernel(void) {
   WORKS(cudaLibraryGetKernel(&kernel, library, "add_one"));
   WORKS(cudaLibraryEnumerateKernels(list, 3, library));
   CHECK(list[0] == kernel && list[1] == NULL);
+  /* The function of this context is another handle, and no kernel of the library. */
+  WORKS(cudaGetFuncBySymbol(&list[2], kernel));
+  CHECK(list[2] != kernel);
+  WORKS(cudaLibraryEnumerateKernels(list, 3, library));
+  CHECK(list[0] == kernel && list[1] == NULL && list[2] == NULL);
   WORKS(cudaLibraryGetGlobal(&global, &bytes, library, "counter"));
   CHECK_EQUAL(bytes, 4);
   unsigned value = 0;

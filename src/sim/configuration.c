@@ -1,10 +1,80 @@
-/* Launches: whether a configuration may be, and taking the arguments. */
+/* Launches: what they are told, whether a configuration may be, and taking the arguments. */
 #include <string.h>
 
+#include "event.h"
 #include "exec.h"
 #include "host.h"
 #include "kernel.h"
 #include "result.h"
+
+/* CUlaunchAttributeID, cudaLaunchAttributeID */
+enum {
+  ATTRIBUTE_IGNORE,
+  ATTRIBUTE_WINDOW,
+  ATTRIBUTE_COOPERATIVE,
+  ATTRIBUTE_POLICY,
+  ATTRIBUTE_CLUSTER,
+  ATTRIBUTE_CLUSTER_POLICY,
+  ATTRIBUTE_SERIALIZATION,
+  ATTRIBUTE_EVENT,
+  ATTRIBUTE_PRIORITY,
+  ATTRIBUTE_DOMAIN_MAP,
+  ATTRIBUTE_DOMAIN,
+  ATTRIBUTE_PREFERRED_CLUSTER,
+  ATTRIBUTE_COMPLETION_EVENT,
+  ATTRIBUTE_UPDATABLE,
+  ATTRIBUTE_CARVEOUT,
+  ATTRIBUTE_NVLINK = 16,
+};
+enum { ATTRIBUTES_MOST = 64 };
+
+static int config_event(sim_launch_config *config, sim_event *event) {
+  int result = sim_event_check(event);
+  if (result)
+    return result;
+  if (config->events[1])
+    return SIM_INVALID_VALUE;
+  config->events[config->events[0] != NULL] = event;
+  return SIM_SUCCESS;
+}
+
+/* Programmatic serialization allows an earlier start and never demands it; policies, priorities, domains and carve-outs change only
+   speed. */
+static int config_attribute(sim_launch_config *config, const sim_launch_attribute *attribute) {
+  const uint32_t *cluster = attribute->cluster;
+  switch (attribute->id) {
+  case ATTRIBUTE_COOPERATIVE: config->cooperative = attribute->integer != 0; return SIM_SUCCESS;
+  case ATTRIBUTE_CLUSTER:
+    if (!cluster[0] || !cluster[1] || !cluster[2])
+      return SIM_INVALID_VALUE;
+    config->cluster = cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1;
+    return SIM_SUCCESS;
+  case ATTRIBUTE_EVENT:
+  case ATTRIBUTE_COMPLETION_EVENT: return config_event(config, attribute->event.handle);
+  case ATTRIBUTE_UPDATABLE: return attribute->integer ? SIM_NOT_SUPPORTED : SIM_SUCCESS;
+  case ATTRIBUTE_IGNORE:
+  case ATTRIBUTE_WINDOW:
+  case ATTRIBUTE_POLICY:
+  case ATTRIBUTE_CLUSTER_POLICY:
+  case ATTRIBUTE_SERIALIZATION:
+  case ATTRIBUTE_PRIORITY:
+  case ATTRIBUTE_DOMAIN_MAP:
+  case ATTRIBUTE_DOMAIN:
+  case ATTRIBUTE_PREFERRED_CLUSTER:
+  case ATTRIBUTE_CARVEOUT:
+  case ATTRIBUTE_NVLINK: return SIM_SUCCESS;
+  default: return SIM_INVALID_VALUE;
+  }
+}
+
+int sim_launch_config_apply(sim_launch_config *config, const sim_launch_attribute *attributes, size_t count) {
+  if (count > ATTRIBUTES_MOST || (count && !attributes))
+    return SIM_INVALID_VALUE;
+  int result = SIM_SUCCESS;
+  for (size_t i = 0; !result && i < count; i++)
+    result = config_attribute(config, &attributes[i]);
+  return result;
+}
 
 static int grid_check(const sim_launch_config *config) {
   const sim_limits *limits = sim_device_limits();
@@ -111,5 +181,9 @@ int sim_kernel_launch(sim_kernel *kernel, const sim_launch_config *config, void 
                       size_t packed_size, sim_stream *stream, const char *call) {
   sim_work work;
   int result = sim_kernel_prepare(&work, kernel, config, arguments, packed, packed_size, stream->context, call);
-  return result ? result : sim_stream_submit(stream, &work);
+  if (!result)
+    result = sim_stream_submit(stream, &work);
+  for (int i = 0; !result && i < 2 && config->events[i]; i++)
+    result = sim_event_record(config->events[i], stream, 0);
+  return result;
 }

@@ -40,7 +40,6 @@ const sim_limits *sim_device_limits(void) {
       .shared_reserved = capability >= 80 ? 1024 : 0,
       .registers_per_block = 65536,
       .registers_per_sm = 65536,
-      .registers_per_thread = 255,
       .threads_per_sm = row->threads_per_sm,
       .blocks_per_sm = row->blocks_per_sm,
       .warps_per_sm = row->threads_per_sm / 32,

@@ -25,9 +25,10 @@ struct sim_context {
   uint64_t limits[SIM_LIMITS]; /* cudaLimit: 0 stack, 1 printf fifo, 2 malloc heap, ... */
   uint32_t peers;              /* bit d: memory of device d may be used by kernels and copies of this context */
   int cache_config, shared_config;
-  sim_stream *streams;             /* all of this context, linked by sim_stream; owned by stream.c */
-  sim_stream *legacy, *per_thread; /* made on first use; per_thread: one for each thread, listed in streams: the one used last */
-  sim_context *next;               /* contexts of cuCtxCreate */
+  sim_stream *streams; /* all of this context, linked by sim_stream; owned by stream.c */
+  sim_stream *legacy,
+      *per_thread;   /* made on first use; per_thread: one for each thread, listed in streams: the one used last */
+  sim_context *next; /* contexts of cuCtxCreate */
 };
 
 struct sim_device {
@@ -60,7 +61,7 @@ typedef struct {
   uint32_t shared_per_block;               /* 48 KiB: without opting in */
   uint32_t shared_opt_in;                  /* by capability */
   uint32_t shared_per_sm, shared_reserved; /* reserved: 1 KiB from 8.0 on */
-  uint32_t registers_per_block, registers_per_sm, registers_per_thread;
+  uint32_t registers_per_block, registers_per_sm;
   uint32_t threads_per_sm, blocks_per_sm, warps_per_sm;
   uint32_t constant_bytes; /* 64 KiB */
   uint32_t l2_bytes;

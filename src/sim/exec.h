@@ -11,7 +11,7 @@ struct sim_launch {
   uint32_t grid[3], block[3];
   uint32_t dynamic_shared;
   bool cooperative;
-  uint64_t id; /* %gridid; counts launches of the process */
+  uint64_t id; /* %gridid: another one for each launch of the process, with gaps */
   uint32_t parameter_bytes;
   uint8_t parameters[]; /* laid out as function->ptx->parameters say */
 };
@@ -24,9 +24,6 @@ void sim_launch_free(sim_launch *launch);
 /* Runs it to the end on the context's device, in the calling thread. 0, or the sticky result (700, 702, 710, 714 to 719) after the report
    that says kernel, block, thread, source line. Text of printf goes to stdout. */
 int sim_launch_run(const sim_launch *launch, sim_context *context);
-
-/* static: "base", "v3" or "v4": the copy of the executor in use. */
-const char *sim_exec_isa(void);
 
 /* Launches that ran. */
 uint64_t sim_launch_count(void);

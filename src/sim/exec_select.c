@@ -51,7 +51,3 @@ const sim_executor *sim_executor_get(void) {
   }
   return chosen;
 }
-
-const char *sim_exec_isa(void) {
-  return sim_executor_get()->name;
-}

@@ -139,13 +139,19 @@ static int dependency_add(sim_node *node, sim_node *on) {
   return SIM_SUCCESS;
 }
 
-/* 1, and the edges before it are done: a node that is none of the graph's, an edge that is there already, or is not. */
+/* Whether both ends are nodes of the graph, and two. */
+static bool edge_possible(const sim_graph *graph, const sim_node *from, const sim_node *to) {
+  return !sim_node_check(from) && !sim_node_check(to) && from->graph == graph && to->graph == graph && from != to;
+}
+
 int sim_graph_add_dependencies(sim_graph *graph, sim_node *const *from, sim_node *const *to, size_t count,
                                bool remove) {
-  for (size_t i = 0; i < count; i++) {
-    if (sim_node_check(from[i]) || sim_node_check(to[i]) || from[i]->graph != graph || to[i]->graph != graph ||
-        from[i] == to[i])
+  if (count > (uint64_t)graph->node_count * graph->node_count)
+    return SIM_INVALID_VALUE;
+  for (size_t i = 0; i < count; i++)
+    if (!edge_possible(graph, from[i], to[i]))
       return SIM_INVALID_VALUE;
+  for (size_t i = 0; i < count; i++) {
     size_t at = dependency_find(to[i], from[i]);
     bool there = at < to[i]->dependency_count;
     if (there != remove)

@@ -81,6 +81,8 @@ int sim_node_check(const sim_node *node);
 int sim_graph_order(sim_node ***out, const sim_graph *graph);
 /* A mark that no node carries yet. */
 uint64_t sim_graph_next_mark(void);
+/* Edges, each `from` one node `to` another: 1 for ends that are not two nodes of the graph (nothing is changed), and for an edge that is there
+   already, or, to `remove`, is not (those before it are done). */
 int sim_graph_add_dependencies(sim_graph *graph, sim_node *const *from, sim_node *const *to, size_t count, bool remove);
 int sim_graph_destroy_node(sim_node *node);
 /* CUgraphNodeType */

@@ -61,12 +61,38 @@ void sim_kernel_get_attributes(const sim_kernel *kernel, int device, sim_kernel_
   };
 }
 
-int sim_kernel_set_max_dynamic_shared(sim_kernel *kernel, int device, int bytes) {
+static int max_dynamic_shared_set(sim_kernel *kernel, int device, int bytes) {
   const sim_limits *limits = sim_device_limits();
   if (bytes < 0 || (uint64_t)bytes + kernel->function->shared_bytes > limits->shared_opt_in)
     return SIM_INVALID_VALUE;
   kernel->dynamic_shared[device] = bytes;
   return SIM_SUCCESS;
+}
+
+/* CUfunction_attribute, cudaFuncAttribute */
+enum {
+  ATTRIBUTE_MAX_DYNAMIC_SHARED = 8,
+  ATTRIBUTE_CARVEOUT,
+  ATTRIBUTE_CLUSTER_WIDTH = 11,
+  ATTRIBUTE_CLUSTER_DEPTH = 13,
+  ATTRIBUTE_NON_PORTABLE_CLUSTER,
+  ATTRIBUTE_CLUSTER_POLICY,
+};
+
+int sim_kernel_set_attribute(sim_kernel *kernel, int device, int attribute, int value) {
+  if (attribute == ATTRIBUTE_MAX_DYNAMIC_SHARED)
+    return max_dynamic_shared_set(kernel, device, value);
+  if (attribute == ATTRIBUTE_CARVEOUT && value >= -1 && value <= 100) {
+    kernel->carveout[device] = value;
+    return SIM_SUCCESS;
+  }
+  if (attribute >= ATTRIBUTE_CLUSTER_WIDTH && attribute <= ATTRIBUTE_CLUSTER_DEPTH && value >= 0)
+    return value > 1 ? SIM_NOT_SUPPORTED : SIM_SUCCESS;
+  if (attribute == ATTRIBUTE_NON_PORTABLE_CLUSTER && (value == 0 || value == 1)) {
+    kernel->non_portable_cluster = value;
+    return SIM_SUCCESS;
+  }
+  return attribute == ATTRIBUTE_CLUSTER_POLICY && value >= 0 && value <= 2 ? SIM_SUCCESS : SIM_INVALID_VALUE;
 }
 
 int sim_kernel_parameter(const sim_kernel *kernel, size_t index, size_t *offset, size_t *size) {

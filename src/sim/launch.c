@@ -25,6 +25,7 @@ sim_launch *sim_launch_copy(const sim_launch *launch) {
   if (!made)
     return NULL;
   memcpy(made, launch, size);
+  made->id = ++launches;
   sim_library_retain(made->library);
   return made;
 }

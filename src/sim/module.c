@@ -315,6 +315,13 @@ int sim_library_kernel(sim_kernel **out, sim_library *library, const char *name)
   return SIM_SUCCESS;
 }
 
+unsigned sim_library_list_kernels(sim_kernel **kernels, unsigned room, const sim_library *library) {
+  unsigned count = 0;
+  for (sim_kernel *each = library->kernels; count < room && count < library->kernel_count; each = each->next)
+    kernels[count++] = each;
+  return count;
+}
+
 int sim_kernel_in_context(sim_kernel **out, sim_kernel *kernel, sim_context *context) {
   for (sim_kernel *each = kernel->library->kernels; each; each = each->next)
     if (each->function == kernel->function && each->context == context && !each->retired) {
@@ -326,6 +333,7 @@ int sim_kernel_in_context(sim_kernel **out, sim_kernel *kernel, sim_context *con
     return result;
   memcpy((*out)->dynamic_shared, kernel->dynamic_shared, sizeof kernel->dynamic_shared);
   memcpy((*out)->carveout, kernel->carveout, sizeof kernel->carveout);
+  (*out)->non_portable_cluster = kernel->non_portable_cluster;
   return SIM_SUCCESS;
 }
 

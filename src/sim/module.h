@@ -61,6 +61,9 @@ void sim_library_end_context(sim_context *context);
 /* The instance in a context, made on first use (variables allocated and initialised). */
 int sim_library_instance(sim_instance **out, sim_library *library, sim_context *context);
 
+/* Writes the handles of at most `room` kernels in the order of the text; returns how many. */
+unsigned sim_library_list_kernels(sim_kernel **kernels, unsigned room, const sim_library *library);
+
 int sim_kernel_check(const sim_kernel *kernel);                                   /* 400 / 98 by the fronts */
 int sim_library_kernel(sim_kernel **out, sim_library *library, const char *name); /* 500 */
 int sim_kernel_in_context(sim_kernel **out, sim_kernel *kernel,

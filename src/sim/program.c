@@ -2,7 +2,6 @@
 #include "program.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "decode/decoder.h"
 #include "result.h"
@@ -143,13 +142,4 @@ void sim_program_free(sim_program *program) {
   ptx_module_free(program->module);
   ptx_arena_free(block->arena);
   free(block);
-}
-
-const sim_function *sim_program_find_entry(const sim_program *program, const char *name) {
-  for (uint32_t i = 0; i < program->function_count; i++) {
-    const sim_function *function = &program->functions[i];
-    if (function->ptx->entry && function->ptx->defined && strcmp(function->name, name) == 0)
-      return function;
-  }
-  return NULL;
 }

@@ -60,10 +60,10 @@ typedef struct sim_function {
   uint32_t frame_bytes;                  /* registers and slots, multiple of 64 */
   uint32_t local_bytes;                  /* .local variables of one lane in this function's frame */
   uint32_t param_bytes; /* of one lane: its own formal parameters, its return value, and .param variables for calls */
-  uint32_t
-      shared_bytes; /* static .shared of this function and all that it can reach, of the whole module for indirect calls */
-  uint32_t
-      register_count; /* estimate for attributes and occupancy: peak of 32-bit registers declared and used, 16 to 255 */
+  /* Static .shared of this function and all that it can reach, of the whole module for indirect calls. */
+  uint32_t shared_bytes;
+  /* Estimate for attributes and occupancy: peak of 32-bit registers declared and used, 16 to 255. */
+  uint32_t register_count;
   uint32_t dynamic_offset; /* entries: where dynamic shared memory begins */
   uint32_t stack_bytes;    /* entries: local memory of a lane for all calls, as far as it is known */
   bool stack_unknown;      /* recursion, or calls by pointer: the stack limit comes on top */
@@ -77,9 +77,9 @@ typedef struct sim_program {
   ptx_module *module;      /* owned */
   sim_function *functions; /* parallel to module->functions; a declaration's is that of its definition */
   uint32_t function_count;
-  uint64_t
-      *shared_offsets; /* of each symbol of space SHARED, by index; 0 for dynamic ones: dynamic_offset of the entry */
-  uint64_t id;         /* unique for ever */
+  /* Of each symbol of space SHARED, by index; 0 for dynamic ones: dynamic_offset of the entry. */
+  uint64_t *shared_offsets;
+  uint64_t id;                 /* unique for ever */
   uint32_t module_local_bytes; /* .local variables outside functions: the first bytes of each lane's local memory */
   uint64_t constant_bytes;
   const ptx_source *sources;
@@ -90,8 +90,5 @@ typedef struct sim_program {
 /* Decodes. Takes `module` in every case. 0; 218 with the line in the log; 2. */
 int sim_program_create(sim_program **out, ptx_module *module, ptx_log *log);
 void sim_program_free(sim_program *program);
-
-/* NULL where there is no entry of that name. borrowed. */
-const sim_function *sim_program_find_entry(const sim_program *program, const char *name);
 
 #endif

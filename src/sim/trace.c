@@ -54,6 +54,10 @@ void sim_trace_operation(const sim_stream *stream, const sim_work *work, uint64_
                          uint64_t end, int result) {
   if (!file)
     return;
+  /* The file may have been opened between. */
+  enqueued = enqueued < start ? start : enqueued;
+  begin = begin < enqueued ? enqueued : begin;
+  end = end < begin ? begin : end;
   char what[512], where[64];
   sim_work_describe(work, what, sizeof what);
   sim_stream_describe(stream, where, sizeof where);

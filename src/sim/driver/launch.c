@@ -7,26 +7,15 @@
 #include <string.h>
 
 #include "../kernel.h"
-#include "../report.h"
-
-/* CUlaunchAttribute */
-typedef struct {
-  int id, padding;
-  union {
-    int integer;
-    unsigned cluster[3];
-    unsigned char bytes[64];
-  };
-} launch_attribute;
 
 /* CUlaunchConfig */
 typedef struct {
   unsigned grid[3], block[3], dynamic_shared;
   sim_stream *stream;
-  const launch_attribute *attributes;
+  const sim_launch_attribute *attributes;
   unsigned count;
 } launch_config;
-_Static_assert(sizeof(launch_attribute) == 72 && sizeof(launch_config) == 56, "CUlaunchConfig");
+_Static_assert(sizeof(launch_config) == 56, "CUlaunchConfig");
 
 int sim_driver_extra(void **extra, const void **packed, size_t *size) {
   const size_t *bytes = NULL;
@@ -65,48 +54,24 @@ static int launch_plain(sim_kernel *function, const unsigned *sizes, unsigned dy
   return launch(function, &config, handle, arguments, extra, call);
 }
 CU_STREAM(cuLaunchKernel, cuLaunchKernel, SIM_CALL_DRIVER,
-          (sim_kernel * function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+          (sim_kernel *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
            unsigned dynamic, sim_stream *stream, void **arguments, void **extra),
           launch_plain(function, (unsigned[]){gx, gy, gz, bx, by, bz}, dynamic, false, stream, arguments, extra, call))
 CU_STREAM(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, SIM_CALL_DRIVER,
-          (sim_kernel * function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+          (sim_kernel *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
            unsigned dynamic, sim_stream *stream, void **arguments),
           launch_plain(function, (unsigned[]){gx, gy, gz, bx, by, bz}, dynamic, true, stream, arguments, NULL, call))
 
-/* Numbers of CUlaunchAttributeID. What only concerns speed is taken and left alone. */
-static int attribute_apply(sim_launch_config *config, const launch_attribute *attribute) {
-  switch (attribute->id) {
-  case 0: /* ignore */
-  case 1: /* access policy window */
-  case 3: /* synchronisation policy */
-  case 5: /* cluster scheduling */
-  case 6: /* programmatic stream serialisation: the dependency is kept whole */
-  case 9:
-  case 10: /* memory synchronisation domain */
-  case 11: /* preferred cluster */
-  case 14: /* carve-out */ return SIM_SUCCESS;
-  case 2: config->cooperative = attribute->integer != 0; return SIM_SUCCESS;
-  case 4:
-    for (int i = 0; i < 3; i++)
-      config->cluster = config->cluster || attribute->cluster[i] > 1;
-    return SIM_SUCCESS;
-  case 8: config->priority = attribute->integer; return SIM_SUCCESS;
-  default: sim_report(SIM_REPORT_STUB, "launch attribute %d is not simulated", attribute->id); return SIM_NOT_SUPPORTED;
-  }
-}
-
 static int launch_extended(const launch_config *given, bool per_thread, sim_kernel *function, void **arguments,
                            void **extra, const char *call) {
-  if (!given || (given->count && !given->attributes))
+  if (!given)
     return SIM_INVALID_VALUE;
   sim_launch_config config = {.dynamic_shared = given->dynamic_shared};
   memcpy(config.grid, given->grid, sizeof config.grid);
   memcpy(config.block, given->block, sizeof config.block);
-  for (unsigned i = 0; i < given->count; i++) {
-    int result = attribute_apply(&config, &given->attributes[i]);
-    if (result)
-      return result;
-  }
+  int result = sim_launch_config_apply(&config, given->attributes, given->count);
+  if (result)
+    return result;
   sim_stream *stream = given->stream || !per_thread ? given->stream : SIM_STREAM_PER_THREAD;
   return launch(function, &config, stream, arguments, extra, call);
 }

@@ -2,10 +2,9 @@
 #include "front.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../kernel.h"
-#include "jit.h"
+#include "../jit.h"
 
 /* ---- libraries: code for all devices ---- */
 
@@ -21,7 +20,7 @@ static int library_load_data(sim_library **library, const void *image, const int
   return result;
 }
 CU(cuLibraryLoadData, cuLibraryLoadData, SIM_CALL_DRIVER,
-   (sim_library * *library, const void *image, const int *options, void *const *values, unsigned count,
+   (sim_library **library, const void *image, const int *options, void *const *values, unsigned count,
     const int *library_options, void *const *library_values, unsigned library_count),
    library_load_data(library, image, options, values, count, library_options, library_values, library_count))
 
@@ -42,7 +41,7 @@ static int library_load_from_file(sim_library **library, const char *path, const
   return result;
 }
 CU(cuLibraryLoadFromFile, cuLibraryLoadFromFile, SIM_CALL_DRIVER,
-   (sim_library * *library, const char *path, const int *options, void *const *values, unsigned count,
+   (sim_library **library, const char *path, const int *options, void *const *values, unsigned count,
     const int *library_options, void *const *library_values, unsigned library_count),
    library_load_from_file(library, path, options, values, count, library_options, library_values, library_count))
 
@@ -54,14 +53,14 @@ static int library_unload(sim_library *library) {
   LIBRARY(library);
   return sim_library_unload(library);
 }
-CU(cuLibraryUnload, cuLibraryUnload, SIM_CALL_DRIVER, (sim_library * library), library_unload(library))
+CU(cuLibraryUnload, cuLibraryUnload, SIM_CALL_DRIVER, (sim_library *library), library_unload(library))
 
 static int library_get_kernel(sim_kernel **kernel, sim_library *library, const char *name) {
   LIBRARY(library);
   return kernel && name ? sim_library_kernel(kernel, library, name) : SIM_INVALID_VALUE;
 }
 CU(cuLibraryGetKernel, cuLibraryGetKernel, SIM_CALL_DRIVER,
-   (sim_kernel * *kernel, sim_library *library, const char *name), library_get_kernel(kernel, library, name))
+   (sim_kernel **kernel, sim_library *library, const char *name), library_get_kernel(kernel, library, name))
 
 static int library_get_kernel_count(unsigned *count, sim_library *library) {
   LIBRARY(library);
@@ -73,22 +72,15 @@ static int library_get_kernel_count(unsigned *count, sim_library *library) {
 CU(cuLibraryGetKernelCount, cuLibraryGetKernelCount, SIM_CALL_DRIVER, (unsigned *count, sim_library *library),
    library_get_kernel_count(count, library))
 
-static int kernels_enumerate(sim_kernel **kernels, unsigned count, const sim_library *library) {
-  if (!kernels)
-    return SIM_INVALID_VALUE;
-  unsigned i = 0;
-  for (sim_kernel *each = library->kernels; each && i < count; each = each->next)
-    if (!each->context || library->context)
-      kernels[i++] = each;
-  return SIM_SUCCESS;
-}
-
 static int library_enumerate_kernels(sim_kernel **kernels, unsigned count, sim_library *library) {
   LIBRARY(library);
-  return kernels_enumerate(kernels, count, library);
+  if (!kernels)
+    return SIM_INVALID_VALUE;
+  sim_library_list_kernels(kernels, count, library);
+  return SIM_SUCCESS;
 }
 CU(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels, SIM_CALL_DRIVER,
-   (sim_kernel * *kernels, unsigned count, sim_library *library), library_enumerate_kernels(kernels, count, library))
+   (sim_kernel **kernels, unsigned count, sim_library *library), library_enumerate_kernels(kernels, count, library))
 
 /* A variable in the current context. */
 static int variable_get(uint64_t *address, size_t *bytes, sim_library *library, const char *name, bool managed) {
@@ -131,7 +123,7 @@ static int library_get_module(sim_library **module, sim_library *library) {
   *module = library;
   return SIM_SUCCESS;
 }
-CU(cuLibraryGetModule, cuLibraryGetModule, SIM_CALL_DRIVER, (sim_library * *module, sim_library *library),
+CU(cuLibraryGetModule, cuLibraryGetModule, SIM_CALL_DRIVER, (sim_library **module, sim_library *library),
    library_get_module(module, library))
 
 /* ---- kernels ---- */
@@ -140,7 +132,7 @@ CU(cuLibraryGetModule, cuLibraryGetModule, SIM_CALL_DRIVER, (sim_library * *modu
   if (sim_kernel_check(kernel))                                                                                        \
   return SIM_INVALID_HANDLE
 
-static int kernel_get_functiontion(sim_kernel **function, sim_kernel *kernel) {
+static int kernel_get_function(sim_kernel **function, sim_kernel *kernel) {
   KERNEL(kernel);
   sim_context *context = NULL;
   if (!function)
@@ -148,8 +140,8 @@ static int kernel_get_functiontion(sim_kernel **function, sim_kernel *kernel) {
   int result = sim_context_current(&context, false);
   return result ? result : sim_kernel_in_context(function, kernel, context);
 }
-CU(cuKernelGetFunction, cuKernelGetFunction, SIM_CALL_DRIVER, (sim_kernel * *function, sim_kernel *kernel),
-   kernel_get_functiontion(function, kernel))
+CU(cuKernelGetFunction, cuKernelGetFunction, SIM_CALL_DRIVER, (sim_kernel **function, sim_kernel *kernel),
+   kernel_get_function(function, kernel))
 
 static int kernel_get_library(sim_library **library, sim_kernel *kernel) {
   KERNEL(kernel);
@@ -158,7 +150,7 @@ static int kernel_get_library(sim_library **library, sim_kernel *kernel) {
   *library = kernel->library;
   return SIM_SUCCESS;
 }
-CU(cuKernelGetLibrary, cuKernelGetLibrary, SIM_CALL_DRIVER, (sim_library * *library, sim_kernel *kernel),
+CU(cuKernelGetLibrary, cuKernelGetLibrary, SIM_CALL_DRIVER, (sim_library **library, sim_kernel *kernel),
    kernel_get_library(library, kernel))
 
 static int kernel_get_name(const char **name, sim_kernel *kernel) {
@@ -179,8 +171,7 @@ static int kernel_get_param_info(sim_kernel *kernel, size_t index, size_t *offse
   return sim_kernel_parameter(kernel, index, offset, size ? size : &bytes);
 }
 CU(cuKernelGetParamInfo, cuKernelGetParamInfo, SIM_CALL_DRIVER,
-   (sim_kernel * kernel, size_t index, size_t *offset, size_t *size),
-   kernel_get_param_info(kernel, index, offset, size))
+   (sim_kernel *kernel, size_t index, size_t *offset, size_t *size), kernel_get_param_info(kernel, index, offset, size))
 
 static int parameter_count(sim_kernel *kernel, size_t *count) {
   if (!count)
@@ -193,7 +184,7 @@ static int kernel_get_param_count(sim_kernel *kernel, size_t *count) {
   KERNEL(kernel);
   return parameter_count(kernel, count);
 }
-CU(cuKernelGetParamCount, cuKernelGetParamCount, SIM_CALL_DRIVER, (sim_kernel * kernel, size_t *count),
+CU(cuKernelGetParamCount, cuKernelGetParamCount, SIM_CALL_DRIVER, (sim_kernel *kernel, size_t *count),
    kernel_get_param_count(kernel, count))
 
 /* CUfunction_attribute: 0 to 9, 10 to 15 for clusters. */
@@ -222,23 +213,6 @@ static int attribute_get(int *value, int attribute, const sim_kernel *kernel, in
   return SIM_SUCCESS;
 }
 
-static int attribute_set(int attribute, int value, sim_kernel *kernel, int device) {
-  switch (attribute) {
-  case 8: return sim_kernel_set_max_dynamic_shared(kernel, device, value);
-  case 9:
-    if (value < -1 || value > 100)
-      return SIM_INVALID_VALUE;
-    kernel->carveout[device] = value;
-    return SIM_SUCCESS;
-  case 14:
-    if (value != 0 && value != 1)
-      return SIM_INVALID_VALUE;
-    kernel->non_portable_cluster = value;
-    return SIM_SUCCESS;
-  default: return SIM_INVALID_VALUE;
-  }
-}
-
 static int kernel_get_attribute(int *value, int attribute, sim_kernel *kernel, int device) {
   KERNEL(kernel);
   if (!sim_device_get(device))
@@ -252,7 +226,7 @@ static int kernel_set_attribute(int attribute, int value, sim_kernel *kernel, in
   KERNEL(kernel);
   if (!sim_device_get(device))
     return SIM_INVALID_DEVICE;
-  return attribute_set(attribute, value, kernel, device);
+  return sim_kernel_set_attribute(kernel, device, attribute, value);
 }
 CU(cuKernelSetAttribute, cuKernelSetAttribute, SIM_CALL_DRIVER,
    (int attribute, int value, sim_kernel *kernel, int device), kernel_set_attribute(attribute, value, kernel, device))
@@ -263,7 +237,7 @@ static int kernel_set_cache_config(sim_kernel *kernel, int value, int device) {
     return SIM_INVALID_DEVICE;
   return value < 0 || value > 3 ? SIM_INVALID_VALUE : SIM_SUCCESS;
 }
-CU(cuKernelSetCacheConfig, cuKernelSetCacheConfig, SIM_CALL_DRIVER, (sim_kernel * kernel, int value, int device),
+CU(cuKernelSetCacheConfig, cuKernelSetCacheConfig, SIM_CALL_DRIVER, (sim_kernel *kernel, int value, int device),
    kernel_set_cache_config(kernel, value, device))
 
 /* ---- functions: kernels of one context, or a kernel's handle in the current one ---- */
@@ -289,40 +263,40 @@ static int function_set_attribute(sim_kernel *function, int attribute, int value
   KERNEL(function);
   int device = 0;
   int result = function_device(function, &device);
-  return result ? result : attribute_set(attribute, value, function, device);
+  return result ? result : sim_kernel_set_attribute(function, device, attribute, value);
 }
-CU(cuFuncSetAttribute, cuFuncSetAttribute, SIM_CALL_DRIVER, (sim_kernel * function, int attribute, int value),
+CU(cuFuncSetAttribute, cuFuncSetAttribute, SIM_CALL_DRIVER, (sim_kernel *function, int attribute, int value),
    function_set_attribute(function, attribute, value))
 
 static int function_set_cache_config(sim_kernel *function, int value) {
   KERNEL(function);
   return value < 0 || value > 3 ? SIM_INVALID_VALUE : SIM_SUCCESS;
 }
-CU(cuFuncSetCacheConfig, cuFuncSetCacheConfig, SIM_CALL_DRIVER, (sim_kernel * function, int value),
+CU(cuFuncSetCacheConfig, cuFuncSetCacheConfig, SIM_CALL_DRIVER, (sim_kernel *function, int value),
    function_set_cache_config(function, value))
 
 static int function_set_shared_mem_config(sim_kernel *function, int value) {
   KERNEL(function);
   return value < 0 || value > 2 ? SIM_INVALID_VALUE : SIM_SUCCESS;
 }
-CU(cuFuncSetSharedMemConfig, cuFuncSetSharedMemConfig, SIM_CALL_DRIVER, (sim_kernel * function, int value),
+CU(cuFuncSetSharedMemConfig, cuFuncSetSharedMemConfig, SIM_CALL_DRIVER, (sim_kernel *function, int value),
    function_set_shared_mem_config(function, value))
 
 CU(cuFuncGetName, cuFuncGetName, SIM_CALL_DRIVER, (const char **name, sim_kernel *function),
    kernel_get_name(name, function))
 
 CU(cuFuncGetParamInfo, cuFuncGetParamInfo, SIM_CALL_DRIVER,
-   (sim_kernel * function, size_t index, size_t *offset, size_t *size),
+   (sim_kernel *function, size_t index, size_t *offset, size_t *size),
    kernel_get_param_info(function, index, offset, size))
 
 static int function_get_param_count(sim_kernel *function, size_t *count) {
   KERNEL(function);
   return parameter_count(function, count);
 }
-CU(cuFuncGetParamCount, cuFuncGetParamCount, SIM_CALL_DRIVER, (sim_kernel * function, size_t *count),
+CU(cuFuncGetParamCount, cuFuncGetParamCount, SIM_CALL_DRIVER, (sim_kernel *function, size_t *count),
    function_get_param_count(function, count))
 
-CU(cuFuncGetModule, cuFuncGetModule, SIM_CALL_DRIVER, (sim_library * *module, sim_kernel *function),
+CU(cuFuncGetModule, cuFuncGetModule, SIM_CALL_DRIVER, (sim_library **module, sim_kernel *function),
    kernel_get_library(module, function))
 
 /* Everything is loaded when its library is. */
@@ -340,4 +314,4 @@ static int function_load(sim_kernel *function) {
   KERNEL(function);
   return SIM_SUCCESS;
 }
-CU(cuFuncLoad, cuFuncLoad, SIM_CALL_DRIVER, (sim_kernel * function), function_load(function))
+CU(cuFuncLoad, cuFuncLoad, SIM_CALL_DRIVER, (sim_kernel *function), function_load(function))

@@ -6,7 +6,7 @@
 
 #include "../module.h"
 #include "../report.h"
-#include "jit.h"
+#include "../jit.h"
 
 typedef struct sim_link {
   char *text;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "../kernel.h"
-#include "jit.h"
+#include "../jit.h"
 
 static int module_load_data_ex(sim_library **module, const void *image, unsigned count, const int *options,
                                void *const *values) {
@@ -17,14 +17,14 @@ static int module_load_data_ex(sim_library **module, const void *image, unsigned
   return result;
 }
 CU(cuModuleLoadDataEx, cuModuleLoadDataEx, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL,
-   (sim_library * *module, const void *image, unsigned count, const int *options, void *const *values),
+   (sim_library **module, const void *image, unsigned count, const int *options, void *const *values),
    module_load_data_ex(module, image, count, options, values))
 
 CU(cuModuleLoadData, cuModuleLoadData, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL,
-   (sim_library * *module, const void *image), module_load_data_ex(module, image, 0, NULL, NULL))
+   (sim_library **module, const void *image), module_load_data_ex(module, image, 0, NULL, NULL))
 
 CU(cuModuleLoadFatBinary, cuModuleLoadFatBinary, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL,
-   (sim_library * *module, const void *image), module_load_data_ex(module, image, 0, NULL, NULL))
+   (sim_library **module, const void *image), module_load_data_ex(module, image, 0, NULL, NULL))
 
 static int module_load(sim_library **module, const char *path) {
   CU_CONTEXT(context);
@@ -39,7 +39,7 @@ static int module_load(sim_library **module, const char *path) {
   free(image);
   return result;
 }
-CU(cuModuleLoad, cuModuleLoad, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL, (sim_library * *module, const char *path),
+CU(cuModuleLoad, cuModuleLoad, SIM_CALL_DRIVER | SIM_CALL_CAPTURE_ILLEGAL, (sim_library **module, const char *path),
    module_load(module, path))
 
 #define LIBRARY(library)                                                                                               \
@@ -51,9 +51,9 @@ static int module_unload(sim_library *module) {
   LIBRARY(module);
   return sim_library_unload(module);
 }
-CU(cuModuleUnload, cuModuleUnload, SIM_CALL_DRIVER, (sim_library * module), module_unload(module))
+CU(cuModuleUnload, cuModuleUnload, SIM_CALL_DRIVER, (sim_library *module), module_unload(module))
 
-static int module_get_functiontion(sim_kernel **function, sim_library *module, const char *name) {
+static int module_get_function(sim_kernel **function, sim_library *module, const char *name) {
   CU_CONTEXT(context);
   LIBRARY(module);
   if (!function || !name)
@@ -63,9 +63,9 @@ static int module_get_functiontion(sim_kernel **function, sim_library *module, c
   return result ? result : sim_kernel_in_context(function, kernel, module->context ? module->context : context);
 }
 CU(cuModuleGetFunction, cuModuleGetFunction, SIM_CALL_DRIVER,
-   (sim_kernel * *function, sim_library *module, const char *name), module_get_functiontion(function, module, name))
+   (sim_kernel **function, sim_library *module, const char *name), module_get_function(function, module, name))
 
-static int module_get_functiontion_count(unsigned *count, sim_library *module) {
+static int module_get_function_count(unsigned *count, sim_library *module) {
   CU_CONTEXT(context);
   LIBRARY(module);
   if (!count)
@@ -74,7 +74,7 @@ static int module_get_functiontion_count(unsigned *count, sim_library *module) {
   return SIM_SUCCESS;
 }
 CU(cuModuleGetFunctionCount, cuModuleGetFunctionCount, SIM_CALL_DRIVER, (unsigned *count, sim_library *module),
-   module_get_functiontion_count(count, module))
+   module_get_function_count(count, module))
 
 static int module_get_global(uint64_t *address, size_t *bytes, sim_library *module, const char *name) {
   CU_CONTEXT(context);

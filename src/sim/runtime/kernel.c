@@ -36,36 +36,11 @@ static int kernel_attributes(sim_function_attributes *out, const void *function)
   return SIM_SUCCESS;
 }
 
-enum {
-  ATTRIBUTE_MAX_DYNAMIC_SHARED = 8,
-  ATTRIBUTE_CARVEOUT,
-  ATTRIBUTE_CLUSTER_WIDTH = 11,
-  ATTRIBUTE_CLUSTER_DEPTH = 13,
-  ATTRIBUTE_NON_PORTABLE_CLUSTER,
-  ATTRIBUTE_CLUSTER_POLICY,
-};
-
-static int kernel_set(sim_kernel *kernel, int attribute, int value, int device) {
-  if (attribute == ATTRIBUTE_MAX_DYNAMIC_SHARED)
-    return value < 0 ? SIM_INVALID_VALUE : sim_kernel_set_max_dynamic_shared(kernel, device, value);
-  if (attribute == ATTRIBUTE_CARVEOUT && value >= -1 && value <= 100) {
-    kernel->carveout[device] = value;
-    return SIM_SUCCESS;
-  }
-  if (attribute >= ATTRIBUTE_CLUSTER_WIDTH && attribute <= ATTRIBUTE_CLUSTER_DEPTH && value >= 0)
-    return value > 1 ? SIM_NOT_SUPPORTED : SIM_SUCCESS;
-  if (attribute == ATTRIBUTE_NON_PORTABLE_CLUSTER && (value == 0 || value == 1)) {
-    kernel->non_portable_cluster = value;
-    return SIM_SUCCESS;
-  }
-  return attribute == ATTRIBUTE_CLUSTER_POLICY && value >= 0 && value <= 2 ? SIM_SUCCESS : SIM_INVALID_VALUE;
-}
-
 static int kernel_set_here(const void *function, int attribute, int value) {
   sim_context *context;
   sim_kernel *kernel;
   int result = kernel_find(&kernel, function, &context);
-  return result ? result : kernel_set(kernel, attribute, value, context->device->ordinal);
+  return result ? result : sim_kernel_set_attribute(kernel, context->device->ordinal, attribute, value);
 }
 
 static int kernel_set_there(sim_kernel *handle, int attribute, int value, int device) {
@@ -74,7 +49,7 @@ static int kernel_set_there(sim_kernel *handle, int attribute, int value, int de
   int result = kernel_find(&kernel, handle, &context);
   if (result)
     return result;
-  return sim_device_get(device) ? kernel_set(kernel, attribute, value, device) : SIM_INVALID_DEVICE;
+  return sim_device_get(device) ? sim_kernel_set_attribute(kernel, device, attribute, value) : SIM_INVALID_DEVICE;
 }
 
 /* A preference that has no effect. */

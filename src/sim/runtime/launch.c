@@ -3,69 +3,6 @@
 #include "../kernel.h"
 #include "registered.h"
 
-enum {
-  ATTRIBUTE_IGNORE,
-  ATTRIBUTE_WINDOW,
-  ATTRIBUTE_COOPERATIVE,
-  ATTRIBUTE_POLICY,
-  ATTRIBUTE_CLUSTER,
-  ATTRIBUTE_CLUSTER_POLICY,
-  ATTRIBUTE_SERIALIZATION,
-  ATTRIBUTE_EVENT,
-  ATTRIBUTE_PRIORITY,
-  ATTRIBUTE_DOMAIN_MAP,
-  ATTRIBUTE_DOMAIN,
-  ATTRIBUTE_PREFERRED_CLUSTER,
-  ATTRIBUTE_COMPLETION_EVENT,
-  ATTRIBUTE_UPDATABLE,
-  ATTRIBUTE_CARVEOUT,
-  ATTRIBUTE_NVLINK = 16,
-};
-enum { ATTRIBUTES_MAX = 64 };
-
-/* What a launch is told besides its dimensions. Programmatic serialization allows an earlier start and never demands it; policies,
-   domains and carve-outs change only speed. */
-typedef struct {
-  sim_launch_config config;
-  sim_event *events[2];
-  unsigned event_count;
-} launch_request;
-
-static int request_attribute(launch_request *request, const sim_launch_attribute *attribute) {
-  switch (attribute->id) {
-  case ATTRIBUTE_COOPERATIVE: request->config.cooperative = attribute->integer != 0; return SIM_SUCCESS;
-  case ATTRIBUTE_PRIORITY: request->config.priority = attribute->integer; return SIM_SUCCESS;
-  case ATTRIBUTE_CLUSTER: {
-    uint64_t blocks = (uint64_t)attribute->cluster[0] * attribute->cluster[1];
-    if (!blocks || !attribute->cluster[2])
-      return SIM_INVALID_VALUE;
-    request->config.cluster = blocks > 1 || attribute->cluster[2] > 1;
-    return SIM_SUCCESS;
-  }
-  case ATTRIBUTE_EVENT:
-  case ATTRIBUTE_COMPLETION_EVENT: {
-    int result = sim_event_check(attribute->event.handle);
-    if (!result && request->event_count == sizeof request->events / sizeof *request->events)
-      result = SIM_INVALID_VALUE;
-    if (!result)
-      request->events[request->event_count++] = attribute->event.handle;
-    return result;
-  }
-  case ATTRIBUTE_UPDATABLE: return attribute->integer ? SIM_NOT_SUPPORTED : SIM_SUCCESS;
-  case ATTRIBUTE_IGNORE:
-  case ATTRIBUTE_WINDOW:
-  case ATTRIBUTE_POLICY:
-  case ATTRIBUTE_CLUSTER_POLICY:
-  case ATTRIBUTE_SERIALIZATION:
-  case ATTRIBUTE_DOMAIN_MAP:
-  case ATTRIBUTE_DOMAIN:
-  case ATTRIBUTE_PREFERRED_CLUSTER:
-  case ATTRIBUTE_CARVEOUT:
-  case ATTRIBUTE_NVLINK: return SIM_SUCCESS;
-  default: return SIM_INVALID_VALUE;
-  }
-}
-
 static int launch(const sim_launch_settings *settings, const void *function, bool cooperative, void **arguments,
                   const char *call) {
   if (!settings)
@@ -77,21 +14,13 @@ static int launch(const sim_launch_settings *settings, const void *function, boo
     result = sim_runtime_kernel(&kernel, function);
   if (result)
     return result;
-  if (settings->attribute_count > ATTRIBUTES_MAX || (settings->attribute_count && !settings->attributes))
-    return SIM_INVALID_VALUE;
   const sim_dim3 *grid = &settings->grid, *block = &settings->block;
-  launch_request request = {.config = {.grid = {grid->x, grid->y, grid->z},
-                                       .block = {block->x, block->y, block->z},
-                                       .dynamic_shared = settings->dynamic_shared,
-                                       .cooperative = cooperative,
-                                       .priority = stream->priority}};
-  for (uint32_t i = 0; !result && i < settings->attribute_count; i++)
-    result = request_attribute(&request, &settings->attributes[i]);
-  if (!result)
-    result = sim_kernel_launch(kernel, &request.config, arguments, NULL, 0, stream, call);
-  for (unsigned i = 0; !result && i < request.event_count; i++)
-    result = sim_event_record(request.events[i], stream, 0);
-  return result;
+  sim_launch_config config = {.grid = {grid->x, grid->y, grid->z},
+                              .block = {block->x, block->y, block->z},
+                              .dynamic_shared = settings->dynamic_shared,
+                              .cooperative = cooperative};
+  result = sim_launch_config_apply(&config, settings->attributes, settings->attribute_count);
+  return result ? result : sim_kernel_launch(kernel, &config, arguments, NULL, 0, stream, call);
 }
 
 static int launch_with(const sim_launch_settings *settings, const void *function, void **arguments, bool twin,

@@ -1,38 +1,12 @@
 /* Code that programs load: libraries in the runtime API. */
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "front.h"
+#include "../jit.h"
 #include "../module.h"
 
-enum { OPTION_INFO_LOG = 3, OPTION_INFO_SIZE, OPTION_ERROR_LOG, OPTION_ERROR_SIZE, OPTION_LAST = 30 };
+enum { OPTION_LAST = 30, OPTIONS_MAX = 256 };
 enum { LIBRARY_OPTION_LAST = 1 }; /* host table 0, binary preserved 1 */
-enum { OPTIONS_MAX = 256, FILE_MAX = 64 << 20 };
-
-/* The caller's log: a buffer option and a size option, whose value becomes the bytes written. */
-static void log_write(const char *text, const int *options, void **values, unsigned count, int buffer_option) {
-  char *buffer = NULL;
-  unsigned size_at = count;
-  for (unsigned i = 0; i < count; i++)
-    if (options[i] == buffer_option)
-      buffer = values[i];
-    else if (options[i] == buffer_option + 1)
-      size_at = i;
-  if (size_at == count)
-    return;
-  size_t room = (unsigned)(uintptr_t)values[size_at], length = strlen(text);
-  if (!buffer || !room)
-    length = 0;
-  else {
-    length = length < room ? length : room - 1;
-    memcpy(buffer, text, length);
-    buffer[length] = 0;
-  }
-  values[size_at] = (void *)(uintptr_t)length;
-}
 
 static int options_check(const int *options, void *const *values, unsigned count, int last) {
   if (!count)
@@ -69,45 +43,8 @@ static int library_load(sim_library **out, const void *code, size_t length, cons
     return result;
   ptx_log log = {""};
   result = sim_library_load(out, code, length, NULL, &log);
-  log_write(log.text, options->jit_options, options->jit_values, options->jit_count, OPTION_ERROR_LOG);
-  log_write("", options->jit_options, options->jit_values, options->jit_count, OPTION_INFO_LOG);
+  sim_jit_answer(options->jit_options, options->jit_values, options->jit_count, &log, result);
   return result;
-}
-
-/* new (free), with a NUL behind it. 301 where there is no such file, 2 without memory. */
-static int file_read(char **out, size_t *length, const char *path) {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat facts;
-  if (file < 0)
-    return SIM_FILE_NOT_FOUND;
-  int result = SIM_FILE_NOT_FOUND;
-  char *text = NULL;
-  size_t have = 0;
-  if (fstat(file, &facts) || !S_ISREG(facts.st_mode))
-    goto out;
-  result = SIM_INVALID_IMAGE;
-  if (facts.st_size <= 0 || facts.st_size > FILE_MAX)
-    goto out;
-  result = SIM_OUT_OF_MEMORY;
-  text = malloc((size_t)facts.st_size + 1);
-  if (!text)
-    goto out;
-  for (ssize_t got; have < (size_t)facts.st_size; have += (size_t)got) {
-    got = read(file, text + have, (size_t)facts.st_size - have);
-    if (got <= 0)
-      break;
-  }
-  text[have] = 0;
-  result = have ? SIM_SUCCESS : SIM_INVALID_IMAGE;
-out:
-  close(file);
-  if (result) {
-    free(text);
-    return result;
-  }
-  *out = text;
-  *length = have;
-  return SIM_SUCCESS;
 }
 
 static int library_load_file(sim_library **out, const char *path, const library_options *options) {
@@ -119,7 +56,7 @@ static int library_load_file(sim_library **out, const char *path, const library_
     return SIM_INVALID_VALUE;
   char *text;
   size_t length;
-  result = file_read(&text, &length, path);
+  result = sim_jit_read_file(path, &text, &length);
   if (result)
     return result;
   result = library_load(out, text, length, options);
@@ -183,11 +120,8 @@ static int library_kernels(sim_kernel **kernels, unsigned room, sim_library *lib
     return result;
   if (!kernels || !room)
     return SIM_INVALID_VALUE;
-  unsigned i = 0;
-  for (sim_kernel *kernel = library->kernels; kernel && i < room; kernel = kernel->next)
-    kernels[i++] = kernel;
-  while (i < room)
-    kernels[i++] = NULL;
+  for (unsigned i = sim_library_list_kernels(kernels, room, library); i < room; i++)
+    kernels[i] = NULL;
   return SIM_SUCCESS;
 }
 

@@ -114,6 +114,9 @@ static int add_allocation(node_place place, sim_allocation_node *from, const cha
     return result;
   sim_work work = {.kind = SIM_OPERATION_ALLOCATE, .call = call, .device = device->ordinal, .allocation = address};
   result = node_add(&place, SIM_SUCCESS, &work);
+  sim_allocation *unused = result ? sim_memory_find(address) : NULL;
+  if (unused)
+    sim_memory_release(unused);
   if (!result)
     from->pointer = (void *)(uintptr_t)address;
   return result;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "../graph.h"
+#include "../kernel.h"
 
 typedef struct {
   uint32_t x, y, z;
@@ -59,19 +60,6 @@ typedef struct sim_function_attributes {
   int max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, carveout, cluster_required;
   int cluster[3], cluster_policy, non_portable_cluster, reserved[16];
 } sim_function_attributes; /* cudaFuncAttributes */
-
-typedef struct {
-  int id, padding;
-  union {
-    int integer;
-    uint32_t cluster[3];
-    struct {
-      sim_event *handle;
-      int flags, at_block_start;
-    } event;
-    uint8_t bytes[64];
-  };
-} sim_launch_attribute;
 
 typedef struct {
   sim_dim3 grid, block;
@@ -174,8 +162,6 @@ _Static_assert(sizeof(sim_function_attributes) == 144 && offsetof(sim_function_a
                    offsetof(sim_function_attributes, carveout) == 48 &&
                    offsetof(sim_function_attributes, non_portable_cluster) == 72,
                "cudaFuncAttributes");
-_Static_assert(sizeof(sim_launch_attribute) == 72 && offsetof(sim_launch_attribute, integer) == 8,
-               "cudaLaunchAttribute");
 _Static_assert(sizeof(sim_launch_settings) == 56 && offsetof(sim_launch_settings, attributes) == 40,
                "cudaLaunchConfig_t");
 _Static_assert(sizeof(sim_access) == 12, "cudaMemAccessDesc");
