@@ -125,6 +125,11 @@ REFERENCE(dp2a_hi_su, dot(in, 16, true, false, 2))
 /* Chains: 128 bits in two halves. */
 REFERENCE(chain_add, (((uwide)C << 64 | A) + ((uwide)D << 64 | B)) >> 64)
 REFERENCE(chain_sub, (((uwide)C << 64 | A) - ((uwide)D << 64 | B)) >> 64)
+/* The flag of a difference is 1 where nothing is borrowed, also to a sum; a sum's 0 borrows. */
+REFERENCE(not_borrowed, U32(c + d + (a >= b)))
+REFERENCE(not_borrowed64, C + D + (A >= B))
+REFERENCE(not_carried, U32(c - d - ((uint64_t)a + b >> 32 == 0)))
+REFERENCE(chain_flag, (((uwide)C << 64 | A) >= ((uwide)D << 64 | B)))
 REFERENCE(chain_add32, U32((((uint64_t)c << 32 | a) + ((uint64_t)d << 32 | b)) >> 32))
 REFERENCE(chain_mad, ((uwide)a * b + ((uint64_t)c << 32 | d)) >> 32 & 0xffffffff)
 /* 64 x 32 bits, the carry going on through the middle. */
@@ -389,6 +394,10 @@ static const struct {
     {"dp2a.hi.s32.u32 %r0,%r1,%r2,%r3;", "r0", "w", dp2a_hi_su},
     {"add.cc.u64 %d5,%d1,%d2; addc.u64 %d0,%d3,%d4;", "d0", "i", chain_add},
     {"sub.cc.u64 %d5,%d1,%d2; subc.u64 %d0,%d3,%d4;", "d0", "i", chain_sub},
+    {"sub.cc.u32 %r5,%r1,%r2; addc.u32 %r0,%r3,%r4;", "r0", "i", not_borrowed},
+    {"sub.cc.s64 %d5,%d1,%d2; addc.s64 %d0,%d3,%d4;", "d0", "i", not_borrowed64},
+    {"add.cc.u32 %r5,%r1,%r2; subc.u32 %r0,%r3,%r4;", "r0", "i", not_carried},
+    {"sub.cc.u64 %d5,%d1,%d2; subc.cc.u64 %d5,%d3,%d4; addc.u32 %r0,0,0;", "r0", "i", chain_flag},
     {"add.cc.u32 %r5,%r1,%r2; add.s32 %r6,%r5,%r5; addc.cc.u32 %r0,%r3,%r4;", "r0", "i", chain_add32},
     {"mad.lo.cc.u32 %r5,%r1,%r2,%r4; madc.hi.u32 %r0,%r1,%r2,%r3;", "r0", "i", chain_mad},
     {"mad.lo.cc.u32 %r5,%r1,%r2,%r3; madc.hi.cc.u32 %r0,%r1,%r2,%r4;", "r0", "i", chain_madc},

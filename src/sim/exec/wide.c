@@ -2,9 +2,10 @@
 #include "arithmetic.h"
 #include "warp.h"
 
-/* SIM_CARRY_IN: in[2] is the carry's predicate. SIM_CARRY_OUT: out2 is. The carry of a difference is its borrow. */
-static uint32_t carry_in(const sim_warp *warp, const sim_op *op) {
-  return op->flags & SIM_CARRY_IN ? SIM_PREDICATE(op->in[2]) : 0;
+/* SIM_CARRY_IN: in[2] is the carry's predicate. SIM_CARRY_OUT: out2 is. A difference is the sum with the complement and 1: its carry is
+   set where nothing is borrowed, and compilers' code goes on with it in sums. */
+static uint32_t carry_in(const sim_warp *warp, const sim_op *op, uint32_t first) {
+  return op->flags & SIM_CARRY_IN ? SIM_PREDICATE(op->in[2]) : first;
 }
 
 static void carry_out(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t carry) {
@@ -12,24 +13,24 @@ static void carry_out(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t 
     SIM_PREDICATE(op->out2) = (SIM_PREDICATE(op->out2) & ~mask) | (carry & mask);
 }
 
-#define CARRYING(name, type, result, carries)                                                                          \
+#define CARRYING(name, type, second, first)                                                                            \
   SIM_HANDLER(name) {                                                                                                  \
     const type *a = SIM_IN(type, 0), *b = SIM_IN(type, 1);                                                             \
     type *out = SIM_OUT(type), results[SIM_WARP_SIZE];                                                                 \
-    uint32_t in = carry_in(warp, op), carry = 0;                                                                       \
+    uint32_t in = carry_in(warp, op, first), carry = 0;                                                                \
     for (int lane = 0; lane < SIM_WARP_SIZE; lane++) {                                                                 \
-      type x = a[lane], y = b[lane], c = (in & sim_lane_bit[lane]) != 0, z = (result);                                 \
-      carry |= (carries) ? sim_lane_bit[lane] : 0;                                                                     \
+      type x = a[lane], y = b[lane], c = (in & sim_lane_bit[lane]) != 0, z = x + (second) + c;                         \
+      carry |= (z < x) | (c & (z == x)) ? sim_lane_bit[lane] : 0;                                                      \
       results[lane] = z;                                                                                               \
     }                                                                                                                  \
     SIM_STORE(out, results[lane]);                                                                                     \
     carry_out(warp, op, mask, carry);                                                                                  \
     return SIM_NEXT;                                                                                                   \
   }
-CARRYING(add_carry_b32, uint32_t, x + y + c, (z < x) | (c & (z == x)))
-CARRYING(add_carry_b64, uint64_t, x + y + c, (z < x) | (c & (z == x)))
-CARRYING(sub_carry_b32, uint32_t, x - y - c, (x < y) | (c & (x == y)))
-CARRYING(sub_carry_b64, uint64_t, x - y - c, (x < y) | (c & (x == y)))
+CARRYING(add_carry_b32, uint32_t, y, 0)
+CARRYING(add_carry_b64, uint64_t, y, 0)
+CARRYING(sub_carry_b32, uint32_t, ~y, SIM_FULL)
+CARRYING(sub_carry_b64, uint64_t, ~y, SIM_FULL)
 
 /* Part i of x, `bits` wide. */
 static inline uint32_t part(uint32_t x, unsigned i, unsigned bits, bool is_signed) {
