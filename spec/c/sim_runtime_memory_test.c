@@ -124,6 +124,27 @@ static void test_pointer(void) {
   WORKS(cudaFreeHost(pinned));
 }
 
+/* All but the end of a long copy of pageable memory has arrived when the call returns, and the source may be changed. */
+static void test_long_copy(void) {
+  enum { LONG = 3 << 20 };
+  uint8_t *host = malloc(LONG), *back = malloc(LONG);
+  void *p = NULL;
+  memset(host, 7, LONG);
+  WORKS(cudaMalloc(&p, LONG));
+  WORKS(cudaMemset(p, 1, LONG));
+  WORKS(cudaMemcpy(p, host, LONG, HOST_DEVICE));
+  memset(host, 9, LONG);
+  WORKS(cudaMemcpy(back, p, LONG, DEVICE_HOST));
+  for (int i = 0; i < LONG; i++)
+    if (back[i] != 7) {
+      CHECK_EQUAL(back[i], 7);
+      break;
+    }
+  WORKS(cudaFree(p));
+  free(host);
+  free(back);
+}
+
 static void test_copy(void) {
   enum { N = 1000 };
   unsigned char in[N], out[N];
@@ -304,6 +325,7 @@ int main(void) {
   test_memory();
   test_pointer();
   test_copy();
+  test_long_copy();
   test_pool();
   return test_end();
 }

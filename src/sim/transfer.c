@@ -34,6 +34,24 @@ static bool address_of_device(uint64_t address) {
   return allocation && (allocation->kind == SIM_MEMORY_DEVICE || allocation->kind == SIM_MEMORY_MODULE);
 }
 
+/* The buffer that drivers stage in is small: all but the end of a long copy has arrived when the call returns. Copies that part and
+   leaves the end in `copy`. */
+static int copy_ahead(sim_copy *copy, sim_stream *stream, const char *call) {
+  enum { STAGED_MOST = 1 << 20 };
+  if (copy->height > 1 || copy->depth > 1 || copy->width <= STAGED_MOST)
+    return SIM_SUCCESS;
+  sim_work work = {.kind = SIM_OPERATION_COPY, .call = call, .device = stream->context->device->ordinal, .copy = *copy};
+  uint64_t ahead = copy->width - STAGED_MOST;
+  work.copy.width = work.copy.source_pitch = work.copy.destination_pitch = ahead;
+  int result = sim_stream_submit(stream, &work);
+  if (!result)
+    result = sim_stream_synchronize(stream);
+  copy->source += ahead;
+  copy->destination += ahead;
+  copy->width = copy->source_pitch = copy->destination_pitch = STAGED_MOST;
+  return result;
+}
+
 int sim_transfer_copy(const sim_copy *copy, sim_stream *stream, bool host_waits, const char *call) {
   if (!copy->width || !copy->height || !copy->depth)
     return SIM_SUCCESS;
@@ -49,6 +67,10 @@ int sim_transfer_copy(const sim_copy *copy, sim_stream *stream, bool host_waits,
   if (result)
     return result;
   sim_work work = {.kind = SIM_OPERATION_COPY, .call = call, .device = stream->context->device->ordinal, .copy = *copy};
+  if (order == SIM_COPY_STAGED && host_waits)
+    result = copy_ahead(&work.copy, stream, call);
+  if (result)
+    return result;
   if (order == SIM_COPY_STAGED)
     result = copy_stage(&work);
   if (result)
