@@ -128,7 +128,7 @@ REFERENCE(chain_sub, (((uwide)C << 64 | A) - ((uwide)D << 64 | B)) >> 64)
 /* The flag of a difference is 1 where nothing is borrowed, also to a sum; a sum's 0 borrows. */
 REFERENCE(not_borrowed, U32(c + d + (a >= b)))
 REFERENCE(not_borrowed64, C + D + (A >= B))
-REFERENCE(not_carried, U32(c - d - ((uint64_t)a + b >> 32 == 0)))
+REFERENCE(not_carried, U32(c - d - ((uint64_t)a + b < 1ull << 32)))
 REFERENCE(chain_flag, (((uwide)C << 64 | A) >= ((uwide)D << 64 | B)))
 REFERENCE(chain_add32, U32((((uint64_t)c << 32 | a) + ((uint64_t)d << 32 | b)) >> 32))
 REFERENCE(chain_mad, ((uwide)a * b + ((uint64_t)c << 32 | d)) >> 32 & 0xffffffff)
