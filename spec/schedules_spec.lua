@@ -21,7 +21,8 @@ local function result(which, schedule, name)
   local key = which .. " " .. schedule
   ran[key] = ran[key] or run("schedules", which, names,
     { XCHG_SIM_SCHEDULE = schedule, XCHG_SIM_CHECK = which == "twin" and "all" or "none" })
-  return assert(ran[key][name], ran[key].died)
+  assert(not ran[key].died, ran[key].died)
+  return ran[key][name]
 end
 
 local function texts(reports)

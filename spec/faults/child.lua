@@ -21,7 +21,7 @@ end
 
 -- NVRTC puts its current folder before the name of a source.
 local function bare(text)
-  return (text:gsub("%(/[^():]*/kernels%.cu:", "(kernels.cu:"))
+  return (text:gsub("/[^%s():]*/kernels%.cu:", "kernels.cu:"))
 end
 
 ---@class faults.Result

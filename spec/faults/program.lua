@@ -8,9 +8,7 @@ local child = require "spec.support.child"
 ffi.cdef [[
 int cudaDeviceEnablePeerAccess(int device, unsigned);
 int cudaDeviceSetLimit(int limit, size_t);
-int cudaDeviceReset(void);
 int cudaStreamCreateWithFlags(void **, unsigned);
-int cudaStreamDestroy(void *);
 int cudaStreamSynchronize(void *);
 int cudaStreamQuery(void *);
 int cudaStreamWaitEvent(void *stream, void *event, unsigned);
@@ -35,8 +33,6 @@ int cudaMemcpyAsync(void *, const void *, size_t, int kind, void *stream);
 int cudaMemsetAsync(void *, int, size_t, void *stream);
 int cudaLaunchHostFunc(void *stream, void (*)(void *), void *);
 int xsim_configure(const char *, const char *);
-const char *xsim_setting(const char *);
-const char *xsim_error(void);
 int xsim_fail(const char *);
 int xsim_lose(int device, int code);
 uint64_t xsim_reports(const char *kind);
@@ -47,7 +43,7 @@ uint64_t xsim_stat(const char *);
 
 local M = {}
 
-M.HOST, M.TO_DEVICE, M.TO_HOST, M.ON_DEVICE = 0, 1, 2, 3
+M.TO_DEVICE, M.TO_HOST, M.ON_DEVICE = 1, 2, 3
 M.NON_BLOCKING = 1
 M.NO_TIMING = 2
 

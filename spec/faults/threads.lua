@@ -90,8 +90,8 @@ return {
     bug = simple("halves_apart", { grid = 1, block = 32 }), twin = simple("halves", { grid = 1, block = 32 }),
     code = 719,
     says = {
-      "halves_apart, block (0,0,0), thread (", "barrier 0: lanes 0x", "of this warp are here, lanes 0x", "at the one of ",
-      "all lanes of a warp must come to the same one",
+      "launch failure: halves_apart, block (0,0,0), thread (16,0,0) (@high half): barrier 0: lanes 0xffff0000 of this warp are here",
+      "lanes 0x0000ffff at the one of [@low half]; all lanes of a warp must come to the same one",
     },
   },
   {
@@ -111,7 +111,10 @@ return {
     name = "a barrier that some threads skip",
     bug = simple("some_skip", { grid = 1, block = 64 }, 32), twin = simple("some_skip", { grid = 1, block = 64 }, 0),
     code = 702,
-    says = { "some_skip, block (0,0,0), thread (", "barrier ", "threads ", "of block 0 wait at another barrier (" },
+    says = {
+      "launch timed out: some_skip, block (0,0,0), thread (0,0,0) (@named barrier): barrier 1: 32 threads of 64 have come",
+      "threads 32 to 63 of block 0 wait at another barrier (@the barrier of all)",
+    },
   },
   {
     name = "a shuffle whose mask names a lane that never comes",
