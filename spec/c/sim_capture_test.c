@@ -53,7 +53,7 @@ static void nothing_captured_runs(void) {
   CHECK_EQUAL(submit_copy(stream, b, a), 0);
   sim_graph *graph;
   CHECK_EQUAL(sim_capture_end(stream, &graph), 0);
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
   CHECK_EQUAL(graph->node_count, 2);
   CHECK_EQUAL(sim_node_type(graph->nodes), 2);
   CHECK_EQUAL(sim_node_type(graph->nodes->next), 1);
@@ -281,7 +281,7 @@ static void *mallocs(void *unused) {
   sim_thread_get()->capture_mode = thread_mode;
   thread_result = sim_call_enter(&counter, SIM_CALL_CAPTURE_ILLEGAL);
   if (!thread_result)
-    sim_call_leave(&counter, 0);
+    sim_call_leave(0);
   return NULL;
 }
 

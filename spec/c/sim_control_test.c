@@ -10,7 +10,8 @@
 #include "xsim.h"
 
 extern int cudaMalloc(void **, size_t), cudaFree(void *), cudaGetDeviceCount(int *), cudaGetLastError(void),
-    cudaDeviceGetAttribute(int *, int, int), cudaDeviceSynchronize(void);
+    cudaDeviceGetAttribute(int *, int, int), cudaDeviceSynchronize(void), cuStreamQuery(void *),
+    cuStreamQuery_ptsz(void *);
 
 static void test_settings(void) {
   static const struct {
@@ -152,6 +153,10 @@ static void test_counters(void) {
   uint64_t calls = xsim_stat("cudaMalloc"), live = xsim_stat("allocations"), bytes = xsim_stat("bytes");
   CHECK_EQUAL(cudaMalloc(&pointer, 1000), 0);
   CHECK_EQUAL(xsim_stat("cudaMalloc"), calls + 1);
+  /* Both forms of a function of the driver API are one in the counters. */
+  cuStreamQuery(NULL);
+  cuStreamQuery_ptsz(NULL);
+  CHECK_EQUAL(xsim_stat("cuStreamQuery"), 2);
   CHECK_EQUAL(xsim_stat("allocations"), live + 1);
   CHECK(xsim_stat("bytes") >= bytes + 1000);
   CHECK_EQUAL(cudaFree(pointer), 0);

@@ -156,7 +156,7 @@ static void test_shapes(void) {
                   .source_pitch = 2 * page};
   CHECK_EQUAL(sim_copy_check(&far), SIM_SUCCESS);
   rows_at[2 * page] = 77;
-  CHECK_EQUAL(sim_copy_run(&far, 0), SIM_SUCCESS);
+  CHECK_EQUAL(sim_copy_run(&far), SIM_SUCCESS);
   CHECK_EQUAL(device->host[16], 77);
   far.source_pitch = page;
   CHECK_EQUAL(sim_copy_check(&far), SIM_INVALID_VALUE);
@@ -203,7 +203,7 @@ static void test_run(void) {
           wanted[to + z * copy.destination_slice + y * copy.destination_pitch + x] =
               source[from + z * copy.source_slice + y * copy.source_pitch + x];
     CHECK_EQUAL(sim_copy_check(&copy), SIM_SUCCESS);
-    CHECK_EQUAL(sim_copy_run(&copy, 0), SIM_SUCCESS);
+    CHECK_EQUAL(sim_copy_run(&copy), SIM_SUCCESS);
     CHECK(memcmp(wanted, device->host, SIZE) == 0);
   }
 }
@@ -230,32 +230,32 @@ static void test_late(void) {
            (unsigned long long)short_lived->address, (unsigned long long)short_lived->address,
            (unsigned long long)short_lived->made);
   sim_memory_release(short_lived);
-  CHECK_EQUAL(sim_copy_run(&to, 0), SIM_ILLEGAL_ADDRESS);
+  CHECK_EQUAL(sim_copy_run(&to), SIM_ILLEGAL_ADDRESS);
   CHECK_TEXT(last_report(), wanted);
-  CHECK_EQUAL(sim_copy_run(&from, 0), SIM_ILLEGAL_ADDRESS);
+  CHECK_EQUAL(sim_copy_run(&from), SIM_ILLEGAL_ADDRESS);
   CHECK(strstr(last_report(), "fault: a copy reads 64 bytes") != NULL);
 
   CHECK_EQUAL(sim_memory_allocate(&pending, context, 64, SIM_MEMORY_DEVICE, "cudaMallocAsync"), SIM_SUCCESS);
   pending->state = SIM_STATE_PENDING;
   to = plain(pending->address, DEVICE, at(pageable), HOST, 64);
   CHECK_EQUAL(sim_copy_check(&to), SIM_SUCCESS);
-  CHECK_EQUAL(sim_copy_run(&to, 0), SIM_ILLEGAL_ADDRESS);
+  CHECK_EQUAL(sim_copy_run(&to), SIM_ILLEGAL_ADDRESS);
   pending->state = SIM_STATE_LIVE;
-  CHECK_EQUAL(sim_copy_run(&to, 0), SIM_SUCCESS);
+  CHECK_EQUAL(sim_copy_run(&to), SIM_SUCCESS);
   sim_memory_release(pending);
 
   CHECK_EQUAL(sim_memory_host(&host, context, NULL, 64, SIM_MEMORY_PINNED, 0, "cudaMallocHost"), SIM_SUCCESS);
   to = plain(host->address, HOST, device->address, DEVICE, 64);
   CHECK_EQUAL(sim_copy_check(&to), SIM_SUCCESS);
   sim_memory_release(host);
-  CHECK_EQUAL(sim_copy_run(&to, 0), SIM_ILLEGAL_ADDRESS);
+  CHECK_EQUAL(sim_copy_run(&to), SIM_ILLEGAL_ADDRESS);
 
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
   void *mapped = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   from = plain(device->address, DEVICE, at(mapped), HOST, 64);
   CHECK_EQUAL(sim_copy_check(&from), SIM_SUCCESS);
   munmap(mapped, page);
-  CHECK_EQUAL(sim_copy_run(&from, 0), SIM_ILLEGAL_ADDRESS);
+  CHECK_EQUAL(sim_copy_run(&from), SIM_ILLEGAL_ADDRESS);
 }
 
 static int set_check(uint64_t to, uint64_t pitch, uint64_t width, uint64_t height, uint32_t unit) {
@@ -296,7 +296,7 @@ static void test_set(void) {
         for (uint32_t b = 0; b < unit; b++)
           wanted[offset + y * set.pitch + x * unit + b] = (uint8_t)(set.value >> 8 * b);
     CHECK_EQUAL(sim_set_check(&set), SIM_SUCCESS);
-    CHECK_EQUAL(sim_set_run(&set, 0), SIM_SUCCESS);
+    CHECK_EQUAL(sim_set_run(&set), SIM_SUCCESS);
     CHECK(memcmp(wanted, device->host, SIZE) == 0);
   }
 }
@@ -317,10 +317,10 @@ static void test_marks(void) {
     sim_copy copy = plain(both[i]->address + to, DEVICE, both[!i]->address + from, DEVICE, bytes);
     sim_set set = {.destination = both[i]->address + to, .width = bytes, .height = 1, .unit = 1};
     if (round % 50 == 0) {
-      CHECK_EQUAL(sim_set_run(&set, 0), SIM_SUCCESS);
+      CHECK_EQUAL(sim_set_run(&set), SIM_SUCCESS);
       memset(known[i] + to, true, bytes);
     } else {
-      CHECK_EQUAL(sim_copy_run(&copy, 0), SIM_SUCCESS);
+      CHECK_EQUAL(sim_copy_run(&copy), SIM_SUCCESS);
       memmove(known[i] + to, known[!i] + from, bytes);
     }
     uint64_t begin = (uint64_t)test_below(103), length = (uint64_t)test_below((int64_t)(104 - begin)),
@@ -331,7 +331,7 @@ static void test_marks(void) {
     CHECK(sim_init_find(both[i], both[i]->address + begin, length) == wanted);
   }
   sim_copy copy = plain(a->address, DEVICE, at(pageable), HOST, 103);
-  CHECK_EQUAL(sim_copy_run(&copy, 0), SIM_SUCCESS);
+  CHECK_EQUAL(sim_copy_run(&copy), SIM_SUCCESS);
   CHECK(sim_init_find(a, a->address, 103) == UINT64_MAX);
   sim_memory_release(a);
   sim_memory_release(b);

@@ -501,7 +501,7 @@ static void destroy_object(void *data) {
   static sim_counter counter = {.name = "in a destructor"};
   may_call = sim_call_enter(&counter, SIM_CALL_PLAIN);
   if (!may_call)
-    sim_call_leave(&counter, 0);
+    sim_call_leave(0);
 }
 
 static void user_objects_go_with_the_last_reference(void) {
@@ -598,7 +598,7 @@ int main(void) {
   sim_stream_destroy(stream);
   CHECK_EQUAL(sim_graph_live(), 0);
   CHECK_EQUAL(sim_exec_live(), 0);
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
   test_leave();
   return test_end();
 }

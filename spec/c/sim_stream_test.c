@@ -22,7 +22,7 @@ static void nothing_runs_before_it_is_waited_for(void) {
   CHECK_EQUAL(submit_set(one, a, 1), 0);
   CHECK_EQUAL(submit_set(two, b, 2), 0);
   CHECK_EQUAL(a->host[0], 0xCD);
-  CHECK_EQUAL(sim_stream_waiting(), 2);
+  CHECK_EQUAL(sim_schedule_waiting(), 2);
   CHECK_EQUAL(a->pending, 1);
   CHECK_EQUAL(sim_stream_synchronize(one), 0);
   CHECK_EQUAL(a->host[63], 1);
@@ -30,7 +30,7 @@ static void nothing_runs_before_it_is_waited_for(void) {
   CHECK_EQUAL(a->pending, 0);
   CHECK_EQUAL(sim_context_synchronize(test_context()), 0);
   CHECK_EQUAL(b->host[0], 2);
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
   sim_stream_destroy(one);
   sim_stream_destroy(two);
 }
@@ -60,7 +60,7 @@ static void the_legacy_stream_waits_and_is_waited_for(void) {
   CHECK_EQUAL(d->host[0], 0xCD);
   CHECK_EQUAL(sim_stream_synchronize(other), 0);
   CHECK_EQUAL(c->host[0], 7);
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
   /* Per-thread streams are blocking ones. */
   sim_stream *mine = NULL, *again = NULL;
   CHECK_EQUAL(sim_stream_resolve(&mine, SIM_STREAM_PER_THREAD, true), 0);
@@ -112,7 +112,7 @@ static void handles_are_checked_without_following_them(void) {
   CHECK_EQUAL(ran, 0);
   CHECK_EQUAL(sim_stream_resolve(&out, stream, true), 709);
   CHECK_EQUAL(sim_stream_destroy(stream), 400);
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
   for (int i = 0; i < 1000; i++) {
     sim_stream *each = test_stream(0);
     CHECK_EQUAL(sim_stream_resolve(&out, each, true), 0);
@@ -128,11 +128,11 @@ static void a_million_operations_are_cheap(void) {
   for (int i = 0; i < MANY; i++)
     submit_host(stream, count_up, &ran);
   double submitted = seconds();
-  CHECK_EQUAL(sim_stream_waiting(), MANY);
+  CHECK_EQUAL(sim_schedule_waiting(), MANY);
   CHECK_EQUAL(sim_stream_synchronize(stream), 0);
   double done = seconds();
   CHECK_EQUAL(ran, MANY);
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
   printf("a submit %.0f ns, a run %.0f ns\n", (submitted - start) * 1e9 / MANY, (done - submitted) * 1e9 / MANY);
   CHECK(done - start < 60); /* 0.3 s, more with sanitizers; a square would take hours */
   /* Two streams that wait for each other in turns. */
@@ -172,7 +172,7 @@ static void what_depends_on_a_failure_does_not_run(void) {
   CHECK_EQUAL(sim_stream_synchronize(one), 700);
   CHECK_EQUAL(before, 1);
   CHECK_EQUAL(after, 0);
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
   CHECK_EQUAL(sim_stream_synchronize(two), 700);
   CHECK_EQUAL(beside, 0);
   CHECK_EQUAL(sim_stream_query(one), 700);
@@ -189,7 +189,7 @@ static void what_depends_on_a_failure_does_not_run(void) {
   sim_context_lose(context, 719);
   CHECK_EQUAL(sim_stream_synchronize(one), 719);
   CHECK_EQUAL(after, 0);
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
   CHECK_EQUAL(sim_context_destroy(context), 0);
 }
 
@@ -381,7 +381,7 @@ static void many_threads_share_a_context(void) {
   test_enter();
   for (int i = 0; i < THREADS; i++)
     CHECK_EQUAL(ran[i], 50 * 21);
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
 }
 
 /* ---- values in memory ---- */
@@ -489,7 +489,7 @@ int main(void) {
   many_streams_are_cheap();
   steps_run_one_after_the_other();
   settling_runs_what_may_use_memory();
-  CHECK_EQUAL(sim_stream_waiting(), 0);
+  CHECK_EQUAL(sim_schedule_waiting(), 0);
   test_leave();
   return test_end();
 }

@@ -120,15 +120,12 @@ int sim_call_enter(sim_counter *counter, unsigned flags) {
   pthread_mutex_lock(&lock);
   call_count(counter);
   int result = flags & SIM_CALL_ANYTIME ? SIM_SUCCESS : call_refusal(counter, flags);
-  if (result) {
-    counter->failures++;
+  if (result)
     pthread_mutex_unlock(&lock);
-  }
   return result;
 }
 
-int sim_call_leave(sim_counter *counter, int result) {
-  counter->failures += result != SIM_SUCCESS && result != SIM_NOT_READY;
+int sim_call_leave(int result) {
   pthread_mutex_unlock(&lock);
   return result;
 }

@@ -12,7 +12,7 @@ typedef struct sim_context sim_context;
 /* One for each public function, static in it; enters a list at its first call. */
 typedef struct sim_counter {
   const char *name; /* static: "cudaMalloc" */
-  uint64_t calls, failures;
+  uint64_t calls;
   struct sim_counter *next;
   bool listed;
 } sim_counter;
@@ -31,7 +31,7 @@ enum {
 int sim_call_enter(sim_counter *counter, unsigned flags);
 
 /* Lets the lock go; returns `result`. */
-int sim_call_leave(sim_counter *counter, int result);
+int sim_call_leave(int result);
 
 /* Around code of the user that runs in the middle of a call (host functions, destructors of user objects): without the
    lock, marked so that CUDA calls in it answer 800 where `refuse` says so. */

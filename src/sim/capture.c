@@ -1,5 +1,5 @@
-/* Capture: a sequence is one graph in the making, with the streams that take part. Each stream has its tips: the nodes that what it does next
-   depends on. The rules are those of "stream capture" in the CUDA programming guide. */
+/* Capture: a sequence is one graph in the making, with the streams that take part. Each stream has its tips: the
+   nodes that what it does next depends on. The rules are those of "stream capture" in the CUDA programming guide. */
 #include "graph.h"
 
 #include <stdlib.h>

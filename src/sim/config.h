@@ -48,7 +48,8 @@ const sim_config *sim_config_get(void);
 /* static: the message about the first wrong setting of the environment, or NULL. */
 const char *sim_config_error(void);
 
-/* Replaces a setting by its name without XCHG_SIM_: 0; 1 for a wrong name or value, 401 for one that shapes devices where `started`; text says which. */
+/* Replaces a setting by its name without XCHG_SIM_: 0; 1 for a wrong name or value, 401 for one that shapes devices
+   where `started`; text says which. */
 int sim_config_set(const char *name, const char *value, bool started, char *text, size_t room);
 
 /* The value in force, written into text; false for an unknown name. */

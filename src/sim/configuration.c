@@ -38,8 +38,8 @@ static int config_event(sim_launch_config *config, sim_event *event) {
   return SIM_SUCCESS;
 }
 
-/* Programmatic serialization allows an earlier start and never demands it; policies, priorities, domains and carve-outs change only
-   speed. */
+/* Programmatic serialization allows an earlier start and never demands it; policies, priorities, domains and
+   carve-outs change only speed. */
 static int config_attribute(sim_launch_config *config, const sim_launch_attribute *attribute) {
   const uint32_t *cluster = attribute->cluster;
   switch (attribute->id) {
@@ -125,7 +125,8 @@ static int config_check(const sim_kernel *kernel, const sim_launch_config *confi
   return result || !config->cooperative ? result : cooperative_check(kernel, config, device);
 }
 
-/* One pointer for each parameter. An array that is too short names whatever comes behind it: that must not end the process. */
+/* One pointer for each parameter. An array that is too short names whatever comes behind it: that must not end the
+   process. */
 static int arguments_gather(uint8_t *to, const ptx_function *ptx, void *const *arguments) {
   if (!ptx->parameter_count)
     return SIM_SUCCESS;

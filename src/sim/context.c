@@ -11,7 +11,8 @@
 static sim_context *made; /* by cuCtxCreate */
 static uint64_t next_id = 1;
 
-/* Defaults of cudaDeviceGetLimit: stack, printf buffer, heap, sync depth, pending launches, L2 granularity, persisting L2. */
+/* Defaults of cudaDeviceGetLimit: stack, printf buffer, heap, sync depth, pending launches, L2 granularity,
+   persisting L2. */
 static const uint64_t default_limits[SIM_LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
 
 void sim_context_init(sim_context *context, sim_device *device) {

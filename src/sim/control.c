@@ -13,6 +13,7 @@
 #include "module.h"
 #include "report.h"
 #include "result.h"
+#include "schedule.h"
 #include "trace.h"
 
 static _Thread_local char message[512];
@@ -130,6 +131,21 @@ void xsim_clear_reports(void) {
 
 /* ---- counters ---- */
 
+/* Versions and twins of a function count apart, under one name: all calls of it. */
+static uint64_t calls_named(const char *name) {
+  uint64_t calls = 0;
+  for (const sim_counter *each = sim_call_counters(); each; each = each->next)
+    calls += strcmp(each->name, name) ? 0 : each->calls;
+  return calls;
+}
+
+static bool counter_is_first(const sim_counter *counter) {
+  const sim_counter *first = sim_call_counters();
+  while (strcmp(first->name, counter->name) != 0)
+    first = first->next;
+  return first == counter;
+}
+
 static uint64_t calls_read(void) {
   uint64_t calls = 0;
   for (const sim_counter *each = sim_call_counters(); each; each = each->next)
@@ -178,8 +194,8 @@ static const struct {
 } statistics[] = {
     {"calls", calls_read},
     {"launches", sim_launch_count},
-    {"operations", sim_stream_ran},
-    {"waiting", sim_stream_waiting},
+    {"operations", sim_schedule_ran},
+    {"waiting", sim_schedule_waiting},
     {"streams", sim_stream_live},
     {"events", sim_event_live},
     {"graphs", sim_graph_live},
@@ -201,10 +217,8 @@ uint64_t xsim_stat(const char *name) {
   for (size_t i = 0; name && i < STATISTICS; i++)
     if (!strcmp(statistics[i].name, name))
       value = statistics[i].read();
-  if (name && value == UINT64_MAX)
-    for (const sim_counter *each = sim_call_counters(); each; each = each->next)
-      if (!strcmp(each->name, name))
-        value = each->calls;
+  if (name && value == UINT64_MAX && calls_named(name))
+    value = calls_named(name);
   sim_call_unlock();
   return value;
 }
@@ -228,7 +242,8 @@ size_t xsim_stats(char *text, size_t room) {
       length = line_add(text, room, length, statistics[i].name, value);
   }
   for (const sim_counter *each = sim_call_counters(); each; each = each->next)
-    length = line_add(text, room, length, each->name, each->calls);
+    if (counter_is_first(each))
+      length = line_add(text, room, length, each->name, calls_named(each->name));
   sim_call_unlock();
   return length;
 }

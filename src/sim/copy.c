@@ -32,10 +32,6 @@ static block set_destination(const sim_set *set) {
   return (block){set->destination, SIM_PLACE_DEVICE, set->width * set->unit, set->height, 1, set->pitch, 0, true};
 }
 
-static bool on_device(const sim_allocation *allocation) {
-  return allocation->kind == SIM_MEMORY_DEVICE || allocation->kind == SIM_MEMORY_MODULE;
-}
-
 /* ---- at the call ---- */
 
 /* Bytes from the first to the last; 1 where the numbers say nonsense, 12 for a pitch below the width. */
@@ -76,7 +72,7 @@ static int block_check(const block *of) {
   if (!found)
     return of->place != SIM_PLACE_DEVICE && block_usable(of, span) ? SIM_SUCCESS : SIM_INVALID_VALUE;
   if (found->state == SIM_STATE_FREED || span > found->size - (of->address - found->address) ||
-      (of->place == SIM_PLACE_HOST && on_device(found)))
+      (of->place == SIM_PLACE_HOST && sim_memory_is_device(found)))
     return SIM_INVALID_VALUE;
   return SIM_SUCCESS;
 }
@@ -108,7 +104,7 @@ static side side_of(uint64_t address) {
   const sim_allocation *found = sim_memory_find(address);
   if (!found || found->state == SIM_STATE_FREED)
     return SIDE_PAGEABLE;
-  return on_device(found) || found->kind == SIM_MEMORY_MANAGED ? SIDE_DEVICE : SIDE_PINNED;
+  return sim_memory_is_device(found) || found->kind == SIM_MEMORY_MANAGED ? SIDE_DEVICE : SIDE_PINNED;
 }
 
 sim_copy_order sim_copy_ordering(const sim_copy *copy) {
@@ -157,8 +153,7 @@ static void copy_join(sim_copy *copy) {
   }
 }
 
-int sim_copy_run(const sim_copy *copy, int device) {
-  (void)device;
+int sim_copy_run(const sim_copy *copy) {
   if (!copy->width || !copy->height || !copy->depth)
     return SIM_SUCCESS;
   block destination = copy_destination(copy), source = copy_source(copy);
@@ -195,8 +190,7 @@ static void row_set(uint8_t *row, const sim_set *set, uint64_t count) {
   }
 }
 
-int sim_set_run(const sim_set *set, int device) {
-  (void)device;
+int sim_set_run(const sim_set *set) {
   if (!set->width || !set->height)
     return SIM_SUCCESS;
   block destination = set_destination(set);

@@ -25,12 +25,13 @@ typedef struct {
   uint32_t value, unit;
 } sim_set;
 
-/* At the call: 0, 1 (a place that contradicts the address: a host place that is device memory, a device place that no allocation
-   holds; ranges that leave their allocation), 12 (pitch below width). Device memory in state PENDING is right here. */
+/* At the call: 0, 1 (a place that contradicts the address: a host place that is device memory, a device place that
+   no allocation holds; ranges that leave their allocation), 12 (pitch below width). Device memory in state PENDING
+   is right here. */
 int sim_copy_check(const sim_copy *copy);
 int sim_set_check(const sim_set *set);
 
-/* How a copy orders against the host: facts in cuda.md 3.7. */
+/* How a copy orders against the host: "API synchronization behavior" of the CUDA runtime API. */
 typedef enum {
   SIM_COPY_ASYNC,  /* stays behind in the stream: pinned, device to device */
   SIM_COPY_STAGED, /* host source is pageable: read now, written to the device in stream order */
@@ -38,9 +39,9 @@ typedef enum {
 } sim_copy_order;
 sim_copy_order sim_copy_ordering(const sim_copy *copy);
 
-/* Does it, for code of `device`: 0 or 700 with a report (what was freed in between is found here). Initialised marks move
+/* Does it: 0 or 700 with a report (what was freed in between is found here). Initialised marks move
    with the bytes. */
-int sim_copy_run(const sim_copy *copy, int device);
-int sim_set_run(const sim_set *set, int device);
+int sim_copy_run(const sim_copy *copy);
+int sim_set_run(const sim_set *set);
 
 #endif

@@ -14,8 +14,8 @@ typedef struct sim_context sim_context;
 
 enum { SIM_LIMITS = 16 };
 
-/* A context. The primary one of each device is part of the device and only becomes active and inactive; cuCtxCreate makes
-   others. Handles of contexts are checked with sim_context_check before use. */
+/* A context. The primary one of each device is part of the device and only becomes active and inactive; cuCtxCreate
+   makes others. Handles of contexts are checked with sim_context_check before use. */
 struct sim_context {
   sim_device *device;
   bool primary, active;
@@ -36,8 +36,8 @@ struct sim_device {
   char name[64]; /* "Simulated CUDA device (sm_90)" */
   uint8_t uuid[16];
   sim_context primary;
-  int retained;                          /* cuDevicePrimaryCtxRetain */
-  sim_pool *default_pool, *current_pool; /* pool.c */
+  int retained;           /* cuDevicePrimaryCtxRetain */
+  sim_pool *current_pool; /* cudaDeviceSetMemPool; NULL: the default one (pool.c) */
 };
 
 /* Makes the devices; sim_call_enter does it. */
@@ -51,7 +51,8 @@ sim_device *sim_device_get(int ordinal);
 /* An attribute by the number that both APIs share (cudaDeviceAttr = CUdevice_attribute); 1 for an unknown number. */
 int sim_device_attribute(const sim_device *device, int attribute, int *value);
 
-/* Fills a cudaDeviceProp: `version` 12 or 13 chooses the layout (cudaGetDeviceProperties_v2, cudaGetDeviceProperties of 13). */
+/* Fills a cudaDeviceProp: `version` 12 or 13 chooses the layout (cudaGetDeviceProperties_v2, cudaGetDeviceProperties
+   of 13). */
 void sim_device_properties(const sim_device *device, int version, void *properties);
 
 /* The device's limits that launches are checked against. */
@@ -67,8 +68,8 @@ typedef struct {
   uint32_t l2_bytes;
 } sim_limits;
 
-/* static: of the capability that XCHG_SIM_CC names. Source: the table "Technical specifications per compute capability" of
-   the CUDA programming guide. */
+/* static: of the capability that XCHG_SIM_CC names. Source: the table "Technical specifications per compute
+   capability" of the CUDA programming guide. */
 const sim_limits *sim_device_limits(void);
 
 /* ---- contexts ---- */

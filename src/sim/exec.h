@@ -21,8 +21,8 @@ sim_launch *sim_launch_create(sim_kernel *kernel, uint32_t parameter_bytes);
 sim_launch *sim_launch_copy(const sim_launch *launch);
 void sim_launch_free(sim_launch *launch);
 
-/* Runs it to the end on the context's device, in the calling thread. 0, or the sticky result (700, 702, 710, 714 to 719) after the report
-   that says kernel, block, thread, source line. Text of printf goes to stdout. */
+/* Runs it to the end on the context's device, in the calling thread. 0, or the sticky result (700, 702, 710, 714 to
+   719) after the report that says kernel, block, thread, source line. Text of printf goes to stdout. */
 int sim_launch_run(const sim_launch *launch, sim_context *context);
 
 /* Launches that ran. */

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Adds a rule: "cudaMallocAsync:3:2" fails the third call from now with code 2; "cudaMalloc:>1M:2" each allocation above a size; nth `*`: every
-   call; "lost:N": the N-th kernel launch from now loses the device (719). 0, or 1 with a text. The call of a later rule counts from when it was set. */
+/* Adds a rule: "cudaMallocAsync:3:2" fails the third call from now with code 2; "cudaMalloc:>1M:2" each allocation
+   above a size; nth `*`: every call; "lost:N": the N-th kernel launch from now loses the device (719). 0, or 1 with
+   a text. The call of a later rule counts from when it was set. */
 int sim_fault_add(const char *rule, char *text, unsigned room);
 void sim_fault_clear(void);
 

@@ -273,8 +273,8 @@ int sim_graph_find_in_clone(sim_node **out, const sim_node *node, const sim_grap
   return SIM_INVALID_VALUE;
 }
 
-/* Depth first along the dependencies, without recursion: node->cursor is the dependency to follow next. A node on the path has this
-   walk's mark and no place yet. */
+/* Depth first along the dependencies, without recursion: node->cursor is the dependency to follow next. A node on
+   the path has this walk's mark and no place yet. */
 int sim_graph_order(sim_node ***out, const sim_graph *graph) {
   enum { ON_PATH = -1 };
   sim_node **order = malloc(2 * (graph->node_count + 1) * sizeof *order);

@@ -46,8 +46,8 @@ typedef struct {
 } sim_capture_info;
 int sim_capture_get_info(const sim_stream *stream, sim_capture_info *info);
 int sim_capture_update_dependencies(sim_stream *stream, sim_node *const *dependencies, size_t count, bool set);
-/* Called by stream.c and by sim_call_enter for what is illegal while a capture is on: 0, or 900 and every capture of the scope
-   (global: all threads; thread-local: this thread) becomes invalidated. */
+/* Called by stream.c and by sim_call_enter for what is illegal while a capture is on: 0, or 900 and every capture of
+   the scope (global: all threads; thread-local: this thread) becomes invalidated. */
 int sim_capture_forbid(void);
 /* Used by stream.c: */
 int sim_capture_add(sim_stream *stream, sim_work *work);
@@ -72,22 +72,23 @@ int sim_graph_find_in_clone(sim_node **out, const sim_node *node, const sim_grap
 void sim_graph_destroy(sim_graph *graph);
 /* The same in the middle of something: destructors of user objects wait for sim_user_object_reap. */
 void sim_graph_drop(sim_graph *graph);
-/* Takes what `work` owns in every case, a child graph too. 0; 1 for a dependency that is no node of the graph or is there twice; 801 for graphs
-   nested deeper than 128; 2. */
+/* Takes what `work` owns in every case, a child graph too. 0; 1 for a dependency that is no node of the graph or is
+   there twice; 801 for graphs nested deeper than 128; 2. */
 int sim_graph_add(sim_node **out, sim_graph *graph, sim_node *const *dependencies, size_t count, sim_work *work);
 int sim_node_check(const sim_node *node);
-/* The nodes so that each comes behind its dependencies, else in the order of making; node->index is its place. *out: new (free). 0; 1
-   for a cycle; 2. */
+/* The nodes so that each comes behind its dependencies, else in the order of making; node->index is its place. *out:
+   new (free). 0; 1 for a cycle; 2. */
 int sim_graph_order(sim_node ***out, const sim_graph *graph);
 /* A mark that no node carries yet. */
 uint64_t sim_graph_next_mark(void);
-/* Edges, each `from` one node `to` another: 1 for ends that are not two nodes of the graph (nothing is changed), and for an edge that is there
-   already, or, to `remove`, is not (those before it are done). */
+/* Edges, each `from` one node `to` another: 1 for ends that are not two nodes of the graph (nothing is changed), and
+   for an edge that is there already, or, to `remove`, is not (those before it are done). */
 int sim_graph_add_dependencies(sim_graph *graph, sim_node *const *from, sim_node *const *to, size_t count, bool remove);
 int sim_graph_destroy_node(sim_node *node);
 /* CUgraphNodeType */
 enum { SIM_NODE_CHILD = 4, SIM_NODE_EMPTY = 5 };
-/* CUgraphNodeType of a node: kernel 0, memcpy 1, memset 2, host 3, graph 4, empty 5, wait event 6, event record 7, alloc 10, free 11. */
+/* CUgraphNodeType of a node: kernel 0, memcpy 1, memset 2, host 3, graph 4, empty 5, wait event 6, event record 7,
+   alloc 10, free 11. */
 int sim_node_type(const sim_node *node);
 int sim_graph_dot(const sim_graph *graph, const char *path, unsigned flags); /* 304 where the file cannot be written */
 
@@ -115,7 +116,8 @@ typedef struct {
 } sim_exec_update_info; /* result: CUgraphExecUpdateResult */
 int sim_exec_update(sim_graph_exec *exec, sim_graph *graph,
                     sim_exec_update_info *info); /* 910 where the topology differs */
-/* Takes what `work` owns in every case. Replaces the parameters of one node of an instantiated graph (cudaGraphExecKernelNodeSetParams and friends). */
+/* Takes what `work` owns in every case. Replaces the parameters of one node of an instantiated graph
+   (cudaGraphExecKernelNodeSetParams and friends). */
 int sim_exec_set_node(sim_graph_exec *exec, sim_node *node, sim_work *work);
 
 /* ---- user objects ---- */

@@ -1,4 +1,5 @@
-/* Instantiated graphs: a flat list of work in an order that may run. The graph inside a child node lies between two empty entries. */
+/* Instantiated graphs: a flat list of work in an order that may run. The graph inside a child node lies between two
+   empty entries. */
 #ifndef SIM_GRAPH_ENTRY_H
 #define SIM_GRAPH_ENTRY_H
 
@@ -31,8 +32,8 @@ struct sim_graph_exec {
   unsigned references; /* the handle and launches that are not done */
 };
 
-/* Appends the nodes of the graph; those without dependencies need the entry `root`, SIZE_MAX: none. 0; 1 for a cycle; 2: what was appended
-   stays. */
+/* Appends the nodes of the graph; those without dependencies need the entry `root`, SIZE_MAX: none. 0; 1 for a
+   cycle; 2: what was appended stays. */
 int sim_entries_flatten(sim_entry_list *list, const sim_graph *graph, size_t root);
 
 /* Takes what `added` owns in every case. 0 or 2. */

@@ -4,7 +4,8 @@
 
 #include "operation.h"
 
-/* A node or an instantiated graph names the memory that its work allocates, or no longer. Other kinds of work: nothing. */
+/* A node or an instantiated graph names the memory that its work allocates, or no longer. Other kinds of work:
+   nothing. */
 void sim_graph_memory_retain(const sim_work *work);
 void sim_graph_memory_release(const sim_work *work);
 
@@ -12,7 +13,8 @@ void sim_graph_memory_release(const sim_work *work);
 void sim_graph_memory_enqueued(sim_allocation *allocation, sim_operation_kind kind);
 void sim_graph_memory_done(sim_allocation *allocation);
 
-/* Whether an operation that allocates at `address` was enqueued and none that frees it: it cannot be allocated again. */
+/* Whether an operation that allocates at `address` was enqueued and none that frees it: it cannot be allocated
+   again. */
 bool sim_graph_memory_is_out(uint64_t address);
 
 #endif

@@ -1,4 +1,5 @@
-/* Whether memory of the host that nobody told us of is there: a wrong pointer is answered with an error, not with a crash. */
+/* Whether memory of the host that nobody told us of is there: a wrong pointer is answered with an error, not with a
+   crash. */
 #ifndef SIM_HOST_H
 #define SIM_HOST_H
 

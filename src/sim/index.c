@@ -9,7 +9,8 @@
 
 enum { LEAF = 16, LINE = 64 /* bytes of a cache line */ };
 
-/* The size stands beside the pointer: records lie all over memory, and to touch the wrong one costs more than the search. */
+/* The size stands beside the pointer: records lie all over memory, and to touch the wrong one costs more than the
+   search. */
 typedef struct {
   uint64_t size;
   sim_allocation *allocation;
@@ -26,8 +27,8 @@ static uint64_t *firsts;
 static leaf **leaves;
 static size_t leaf_count, leaf_room;
 
-/* How many of the sorted keys are not above `key`. Four parts at a time, and without branches that depend on the keys: those would
-   be guessed wrong half of the time. */
+/* How many of the sorted keys are not above `key`. Four parts at a time, and without branches that depend on the
+   keys: those would be guessed wrong half of the time. */
 static size_t keys_until(const uint64_t *keys, size_t count, uint64_t key) {
   size_t at = 0, rest = 0;
   while (count >= 8) {

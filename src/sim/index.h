@@ -1,5 +1,5 @@
-/* All allocations by their first address. A sorted list of small sorted leaves: binary search in both, so that a lookup touches few
-   cache lines and an insertion moves little. */
+/* All allocations by their first address. A sorted list of small sorted leaves: binary search in both, so that a
+   lookup touches few cache lines and an insertion moves little. */
 #ifndef SIM_INDEX_H
 #define SIM_INDEX_H
 

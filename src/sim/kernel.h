@@ -13,8 +13,9 @@ typedef struct {
 } sim_kernel_attributes;
 
 void sim_kernel_get_attributes(const sim_kernel *kernel, int device, sim_kernel_attributes *out);
-/* An attribute by the number that both APIs share: 1 for one that cannot be set or a value that it cannot have (dynamic shared memory above
-   what may be opted in to, less the static one); 801 for a cluster of more than one block. */
+/* An attribute by the number that both APIs share: 1 for one that cannot be set or a value that it cannot have
+   (dynamic shared memory above what may be opted in to, less the static one); 801 for a cluster of more than one
+   block. */
 int sim_kernel_set_attribute(sim_kernel *kernel, int device, int attribute, int value);
 /* Threads that a block may have by registers and launch bounds. */
 int sim_kernel_max_threads(const sim_kernel *kernel);
@@ -56,13 +57,14 @@ typedef struct {
 } sim_launch_attribute;
 _Static_assert(sizeof(sim_launch_attribute) == 72 && offsetof(sim_launch_attribute, integer) == 8, "CUlaunchAttribute");
 
-/* What a launch is told besides its dimensions. 1 for an attribute that is none or has a wrong value, more than 64 of them, NULL; 400 for an event
-   that is none; 801 for what the simulator has not got. */
+/* What a launch is told besides its dimensions. 1 for an attribute that is none or has a wrong value, more than 64
+   of them, NULL; 400 for an event that is none; 801 for what the simulator has not got. */
 int sim_launch_config_apply(sim_launch_config *config, const sim_launch_attribute *attributes, size_t count);
 
-/* Checks and enqueues a launch. `arguments`: one pointer for each parameter; or `packed`, `packed_size` (CU_LAUNCH_PARAM_BUFFER). The
-   values are copied before it returns. SIM_INVALID_CONFIGURATION (9; the driver front says 1), 701 (threads above the kernel's bound), 720, 801
-   (cluster), 1 (dynamic shared above what is allowed, NULL arguments), 98/400. A launch of 0 blocks is 9. */
+/* Checks and enqueues a launch. `arguments`: one pointer for each parameter; or `packed`, `packed_size`
+   (CU_LAUNCH_PARAM_BUFFER). The values are copied before it returns. SIM_INVALID_CONFIGURATION (9; the driver front
+   says 1), 701 (threads above the kernel's bound), 720, 801 (cluster), 1 (dynamic shared above what is allowed, NULL
+   arguments), 98/400. A launch of 0 blocks is 9. */
 int sim_kernel_launch(sim_kernel *kernel, const sim_launch_config *config, void *const *arguments, const void *packed,
                       size_t packed_size, sim_stream *stream, const char *call);
 

@@ -20,14 +20,10 @@ enum { FREED_MOST = 1024 };
 enum { REGISTER_READ_ONLY = 8 }; /* cudaHostRegisterReadOnly */
 static const uint64_t freed_bytes_most = (uint64_t)1 << 30;
 
-static uint64_t generation = 1, made_count;
+static uint64_t made_count;
 static uint64_t live[SIM_MEMORY_KINDS];
 static sim_allocation *freed_first, **freed_last = &freed_first; /* host memory, oldest first */
 static uint64_t freed_count, freed_bytes;
-
-static bool kind_is_device(sim_memory_kind kind) {
-  return kind == SIM_MEMORY_DEVICE || kind == SIM_MEMORY_MODULE;
-}
 
 static uint64_t charged_bytes(uint64_t size) {
   return (size + SIM_ALIGNMENT - 1) / SIM_ALIGNMENT * SIM_ALIGNMENT;
@@ -44,10 +40,6 @@ int sim_memory_start(sim_device *device, uint64_t bytes) {
 
 sim_allocation *sim_memory_find(uint64_t address) {
   return sim_index_find(address);
-}
-
-uint64_t sim_memory_generation(void) {
-  return generation;
 }
 
 /* ---- making ---- */
@@ -76,7 +68,6 @@ static int record_enter(sim_allocation **out, sim_allocation *made) {
   if (made->kind == SIM_MEMORY_DEVICE && sim_config_get()->check & SIM_CHECK_INIT)
     sim_init_begin(made);
   live[made->kind]++;
-  generation++;
   *out = made;
   return SIM_SUCCESS;
 }
@@ -111,8 +102,8 @@ int sim_memory_allocate(sim_allocation **out, sim_context *context, uint64_t siz
 
 int sim_memory_allocate_from(sim_allocation **out, sim_pool *pool, sim_context *context, uint64_t size,
                              const char *made_by) {
-  int result = kind_is_device(pool->kind) ? record_place(out, context, size, pool->kind, made_by)
-                                          : sim_memory_host(out, context, NULL, size, pool->kind, 0, made_by);
+  int result = pool->kind == SIM_MEMORY_DEVICE ? record_place(out, context, size, pool->kind, made_by)
+                                               : sim_memory_host(out, context, NULL, size, pool->kind, 0, made_by);
   if (result)
     return result;
   (*out)->pool = pool;
@@ -120,7 +111,8 @@ int sim_memory_allocate_from(sim_allocation **out, sim_pool *pool, sim_context *
   return SIM_SUCCESS;
 }
 
-/* Registered memory belongs to the user, who may have freed it and got its addresses again; other records stand in the way. */
+/* Registered memory belongs to the user, who may have freed it and got its addresses again; other records stand in
+   the way. */
 static bool host_overlaps(uint64_t address, uint64_t size) {
   const sim_allocation *below = sim_index_floor(address), *above = sim_index_above(address);
   return (below && address - below->address < below->size) || (above && above->address - address < size);
@@ -178,9 +170,8 @@ int sim_memory_host(sim_allocation **out, sim_context *context, void *host, uint
 
 void sim_memory_forget(sim_allocation *allocation) {
   sim_index_remove(allocation);
-  if (!kind_is_device(allocation->kind) && allocation->kind != SIM_MEMORY_REGISTERED)
+  if (!sim_memory_is_device(allocation) && allocation->kind != SIM_MEMORY_REGISTERED)
     munmap(allocation->host, page_bytes(allocation->size));
-  generation++;
   free(allocation);
 }
 
@@ -230,16 +221,14 @@ void sim_memory_release(sim_allocation *allocation) {
     return;
   bool counted = allocation->pool && (!allocation->graph || allocation->state == SIM_STATE_LIVE);
   allocation->state = SIM_STATE_FREED;
-  allocation->freed_at = made_count;
   live[allocation->kind]--;
-  generation++;
   sim_shadow_free(allocation->shadow);
   allocation->shadow = NULL;
   if (counted)
     sim_pool_take_back(allocation->pool, allocation->size);
   if (allocation->graph)
     sim_pool_leave_graph(allocation->pool);
-  if (!kind_is_device(allocation->kind)) {
+  if (!sim_memory_is_device(allocation)) {
     host_release(allocation);
     return;
   }
@@ -250,11 +239,6 @@ void sim_memory_release(sim_allocation *allocation) {
 
 uint64_t sim_memory_used(const sim_device *device) {
   return sim_space_used(device->ordinal);
-}
-
-void sim_memory_visit(void (*visit)(sim_allocation *allocation, void *data), void *data) {
-  for (sim_allocation *each = sim_index_above(0); each; each = sim_index_above(each->address))
-    visit(each, data);
 }
 
 void sim_memory_release_context(sim_context *context) {
@@ -324,7 +308,7 @@ void sim_memory_describe(uint64_t address, uint64_t size, char *text, size_t roo
 /* ---- access ---- */
 
 static bool access_allowed(const sim_allocation *allocation, int device, bool write) {
-  if (device == SIM_ANY_DEVICE || device == allocation->device || !kind_is_device(allocation->kind))
+  if (device == SIM_ANY_DEVICE || device == allocation->device || !sim_memory_is_device(allocation))
     return true;
   const sim_pool *pool = allocation->pool;
   if (pool)

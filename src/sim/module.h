@@ -1,4 +1,5 @@
-/* Code that is loaded: libraries (cudaLibrary*, cuLibrary*), modules (cuModule*), their instances on devices, kernels. */
+/* Code that is loaded: libraries (cudaLibrary*, cuLibrary*), modules (cuModule*), their instances on devices,
+   kernels. */
 #ifndef SIM_MODULE_H
 #define SIM_MODULE_H
 
@@ -46,13 +47,15 @@ struct sim_library {
   sim_library *next;        /* all that live */
 };
 
-/* Loads an image: PTX text (NUL-terminated or `length` long; length 0: unknown, then up to the NUL, at most 16 MiB). 209 for an ELF or fat binary
-   ("the simulator runs PTX: compile for compute_XX"), 200 for anything else, 218, 222 of the PTX. The log gets the text; it is also reported. */
+/* Loads an image: PTX text (NUL-terminated or `length` long; length 0: unknown, then up to the NUL, at most 16 MiB).
+   209 for an ELF or fat binary ("the simulator runs PTX: compile for compute_XX"), 200 for anything else, 218, 222
+   of the PTX. The log gets the text; it is also reported. */
 int sim_library_load(sim_library **out, const void *image, size_t length, sim_context *context, ptx_log *log);
 int sim_library_load_texts(sim_library **out, const char *const *texts, const size_t *lengths, size_t count,
                            sim_context *context, ptx_log *log);
 int sim_library_check(const sim_library *library);
-/* Handles and variables go now; the code when nobody holds it any more. A launch holds it from sim_launch_create to sim_launch_free. */
+/* Handles and variables go now; the code when nobody holds it any more. A launch holds it from sim_launch_create to
+   sim_launch_free. */
 int sim_library_unload(sim_library *library);
 void sim_library_retain(sim_library *library);
 void sim_library_release(sim_library *library);

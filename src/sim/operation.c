@@ -80,13 +80,13 @@ void sim_work_drop(sim_work *work) {
 
 static int copy_run(const sim_work *work) {
   if (!work->staged)
-    return sim_copy_run(&work->copy, work->device);
+    return sim_copy_run(&work->copy);
   sim_copy copy = work->copy;
   copy.source = (uint64_t)(uintptr_t)work->staged;
   copy.source_place = SIM_PLACE_HOST;
   copy.source_pitch = copy.width;
   copy.source_slice = copy.width * copy.height;
-  return sim_copy_run(&copy, work->device);
+  return sim_copy_run(&copy);
 }
 
 /* The bytes that a value operation names; NULL with a report where they are not there. */
@@ -157,7 +157,7 @@ static int host_run(const sim_work *work) {
 int sim_work_run(sim_work *work, sim_context *context) {
   switch (work->kind) {
   case SIM_OPERATION_COPY: return copy_run(work);
-  case SIM_OPERATION_SET: return sim_set_run(&work->set, work->device);
+  case SIM_OPERATION_SET: return sim_set_run(&work->set);
   case SIM_OPERATION_LAUNCH: return sim_launch_run(work->launch, context);
   case SIM_OPERATION_HOST: return host_run(work);
   case SIM_OPERATION_ALLOCATE: return sim_pool_run_allocate(work->allocation, work->call);
@@ -196,8 +196,8 @@ void sim_work_describe(const sim_work *work, char *text, size_t room) {
   }
 }
 
-/* From the first to the last byte of `depth` slices of `height` rows; the gaps of pitched copies are left out row by row only
-   where there are few rows. */
+/* From the first to the last byte of `depth` slices of `height` rows; the gaps of pitched copies are left out row by
+   row only where there are few rows. */
 typedef struct {
   sim_touch *touches;
   size_t count, room;

@@ -64,10 +64,6 @@ static const sim_allocation *pointer_find(uint64_t address) {
   return found && found->state != SIM_STATE_FREED ? found : NULL;
 }
 
-static bool on_device(const sim_allocation *allocation) {
-  return allocation->kind == SIM_MEMORY_DEVICE || allocation->kind == SIM_MEMORY_MODULE;
-}
-
 void sim_pointer_get(uint64_t address, sim_pointer *out) {
   const sim_allocation *found = pointer_find(address);
   if (!found) {
@@ -79,7 +75,7 @@ void sim_pointer_get(uint64_t address, sim_pointer *out) {
   *out = (sim_pointer){.type = TYPE_HOST, .device = found->device, .device_pointer = address, .host_pointer = address};
   if (found->kind == SIM_MEMORY_MANAGED)
     out->type = TYPE_MANAGED;
-  if (on_device(found)) {
+  if (sim_memory_is_device(found)) {
     out->type = TYPE_DEVICE;
     out->host_pointer = 0;
   }
@@ -99,7 +95,8 @@ static uint64_t access_flags(const sim_allocation *allocation) {
 static uint64_t attribute_value(const sim_allocation *found, uint64_t address, int attribute) {
   switch (attribute) {
   case CONTEXT: return (uintptr_t)found->context;
-  case MEMORY_TYPE: return on_device(found) || found->kind == SIM_MEMORY_MANAGED ? MEMORYTYPE_DEVICE : MEMORYTYPE_HOST;
+  case MEMORY_TYPE:
+    return sim_memory_is_device(found) || found->kind == SIM_MEMORY_MANAGED ? MEMORYTYPE_DEVICE : MEMORYTYPE_HOST;
   case DEVICE_POINTER:
   case HOST_POINTER: return address;
   case BUFFER_ID:
@@ -121,7 +118,7 @@ int sim_pointer_attribute(uint64_t address, int attribute, void *data, bool zero
   if (attribute < 1 || attribute >= ATTRIBUTES || !attribute_bytes[attribute])
     return SIM_INVALID_VALUE;
   const sim_allocation *found = pointer_find(address);
-  bool known = found && !(attribute == HOST_POINTER && on_device(found));
+  bool known = found && !(attribute == HOST_POINTER && sim_memory_is_device(found));
   if (!known && !zero_unknown)
     return SIM_INVALID_VALUE;
   uint64_t value = known ? attribute_value(found, address, attribute) : 0;

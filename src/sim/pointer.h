@@ -13,8 +13,8 @@ typedef struct {
 /* Unregistered memory: type 0, device -2. */
 void sim_pointer_get(uint64_t address, sim_pointer *out);
 
-/* cuPointerGetAttribute by its number, written to `data` in the attribute's own type: 0; 1 for an address without allocation
-   (a zeroed value where `zero_unknown`, as the plural function does) or an unknown attribute. */
+/* cuPointerGetAttribute by its number, written to `data` in the attribute's own type: 0; 1 for an address without
+   allocation (a zeroed value where `zero_unknown`, as the plural function does) or an unknown attribute. */
 int sim_pointer_attribute(uint64_t address, int attribute, void *data, bool zero_unknown);
 
 /* cuMemGetAddressRange: 500 (NOT_FOUND) without an allocation. Both outputs may be NULL. */

@@ -47,7 +47,6 @@ static sim_pool *pool_builtin(sim_pool *pool, sim_memory_kind kind, sim_device *
 
 sim_pool *sim_pool_default(sim_device *device) {
   sim_pool *pool = pool_builtin(&device_pools[device->ordinal], SIM_MEMORY_DEVICE, device);
-  device->default_pool = pool;
   if (!device->current_pool)
     device->current_pool = pool;
   return pool;

@@ -1,5 +1,5 @@
-/* Memory pools: stream-ordered allocation. The address is known when the call returns; the memory lives from the moment that
-   the operation runs on its stream. */
+/* Memory pools: stream-ordered allocation. The address is known when the call returns; the memory lives from the
+   moment that the operation runs on its stream. */
 #ifndef SIM_POOL_H
 #define SIM_POOL_H
 
@@ -36,20 +36,20 @@ int sim_pool_set_attribute(sim_pool *pool, int attribute, const void *value);
 int sim_pool_set_access(sim_pool *pool, int device, int flags); /* flags: 0 none, 1 read, 3 read and write */
 int sim_pool_get_access(const sim_pool *pool, int device, int *flags);
 
-/* Reserves the memory (state PENDING) and enqueues the operation that makes it live. In a stream that captures it becomes memory of the
-   graph (sim_pool_allocate_graph). */
+/* Reserves the memory (state PENDING) and enqueues the operation that makes it live. In a stream that captures it
+   becomes memory of the graph (sim_pool_allocate_graph). */
 int sim_pool_allocate(uint64_t *address, sim_pool *pool, uint64_t size, sim_stream *stream, const char *made_by);
 
 /* Memory of a node of a graph: the address stays for ever, and lives from each launch of the node to its free. */
 int sim_pool_allocate_graph(uint64_t *address, sim_pool *pool, uint64_t size, sim_context *context,
                             const char *made_by);
 
-/* cudaFreeAsync: 1 for what is no allocation's start or was freed already; the operation gives it back. Works for memory of
-   cudaMalloc too. A capture frees only memory of graphs. */
+/* cudaFreeAsync: 1 for what is no allocation's start or was freed already; the operation gives it back. Works for
+   memory of cudaMalloc too. A capture frees only memory of graphs. */
 int sim_pool_free(uint64_t address, sim_stream *stream, const char *call);
 
-/* What SIM_OPERATION_ALLOCATE and SIM_OPERATION_FREE do when they run: 0; 700 with a report for memory that is not what the operation
-   needs (freed before it lives, given back in between); 2 without memory for a graph's. */
+/* What SIM_OPERATION_ALLOCATE and SIM_OPERATION_FREE do when they run: 0; 700 with a report for memory that is not
+   what the operation needs (freed before it lives, given back in between); 2 without memory for a graph's. */
 int sim_pool_run_allocate(uint64_t address, const char *call);
 int sim_pool_run_free(uint64_t address, const char *call);
 

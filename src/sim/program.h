@@ -1,5 +1,5 @@
-/* A module ready to run: every function as an array of decoded instructions. Made once by sim_program_create (decode/), the same for
-   all devices; addresses of variables come in by each instance (module.h). */
+/* A module ready to run: every function as an array of decoded instructions. Made once by sim_program_create
+   (decode/), the same for all devices; addresses of variables come in by each instance (module.h). */
 #ifndef SIM_PROGRAM_H
 #define SIM_PROGRAM_H
 

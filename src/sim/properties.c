@@ -40,7 +40,8 @@ static const field fields[] = {
     INTS(1), INTS(1), ONLY12(0), INTS(2), INTS(2), INTS(3), INTS(2), INTS(3), INTS(3), INTS(1), INTS(2), INTS(3), INTS(2),
     /* maxSurface1D to maxSurfaceCubemapLayered, surfaceAlignment */
     INTS(1), INTS(2), INTS(3), INTS(2), INTS(3), INTS(1), INTS(2), SIZE(30),
-    /* concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount, unifiedAddressing */
+    /* concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
+       unifiedAddressing */
     ONE(31), ONE(32), ONE(33), ONE(34), ONE(50), ONE(35), ONE(40), ONE(41),
     /* memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor */
     ONLY12(36), ONE(37), ONE(38), ONE(108), ONE(39),
@@ -53,12 +54,13 @@ static const field fields[] = {
     /* sharedMemPerBlockOptin, pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost,
        maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize, reservedSharedMemPerBlock */
     SIZE(97), ONE(100), ONE(101), ONE(106), ONE(109), SIZE(111),
-    /* hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported, timelineSemaphoreInteropSupported,
-       memoryPoolsSupported, gpuDirectRDMASupported, gpuDirectRDMAFlushWritesOptions, gpuDirectRDMAWritesOrdering,
-       memoryPoolSupportedHandleTypes, deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch */
+    /* hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported,
+       timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported,
+       gpuDirectRDMAFlushWritesOptions, gpuDirectRDMAWritesOrdering, memoryPoolSupportedHandleTypes,
+       deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch */
     ONE(99), ONE(112), ONE(113), ONE(114), ONE(115), ONE(116), ONE(117), ONE(118), ONE(119), ONE(121), ONE(125), ONE(120),
-    /* unifiedFunctionPointers, deviceNumaConfig, deviceNumaId, mpsEnabled, hostNumaId, gpuPciDeviceID, gpuPciSubsystemID,
-       hostNumaMultinodeIpcSupported */
+    /* unifiedFunctionPointers, deviceNumaConfig, deviceNumaId, mpsEnabled, hostNumaId, gpuPciDeviceID,
+       gpuPciSubsystemID, hostNumaMultinodeIpcSupported */
     INTS(1), ONLY13(130), ONLY13(131), ONLY13(133), ONLY13(134), ONLY13(139), ONLY13(140), ONLY13(143),
     // clang-format on
 };

@@ -79,8 +79,7 @@ int sim_release_register(void *pointer, size_t size, unsigned flags, sim_context
   if (flags & IO)
     return SIM_NOT_SUPPORTED;
   const sim_allocation *known = sim_memory_find((uintptr_t)pointer);
-  if ((known && (known->kind == SIM_MEMORY_DEVICE || known->kind == SIM_MEMORY_MODULE)) ||
-      !range_mapped((uintptr_t)pointer, size))
+  if ((known && sim_memory_is_device(known)) || !range_mapped((uintptr_t)pointer, size))
     return SIM_INVALID_VALUE;
   sim_allocation *allocation;
   return sim_memory_host(&allocation, context, pointer, size, SIM_MEMORY_REGISTERED, flags, call);

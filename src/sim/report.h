@@ -18,9 +18,9 @@ typedef enum {
   SIM_REPORT_KINDS,
 } sim_report_kind;
 
-/* Writes the report (the first 10000 of each kind) and keeps it (the first 10000 texts); all are counted. Same text again and again (a race in a
-   loop) is written once and counted. The lock is held. Returns 719 where XCHG_SIM_FATAL makes findings of checkers fatal and
-   `kind` is one (RACE, INIT, STREAM), else 0. */
+/* Writes the report (the first 10000 of each kind) and keeps it (the first 10000 texts); all are counted. Same text
+   again and again (a race in a loop) is written once and counted. The lock is held. Returns 719 where XCHG_SIM_FATAL
+   makes findings of checkers fatal and `kind` is one (RACE, INIT, STREAM), else 0. */
 int sim_report(sim_report_kind kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 uint64_t sim_report_count(sim_report_kind kind);

@@ -230,9 +230,9 @@ typedef enum {
 #undef X
 } sim_result;
 
-/* The code that each API gives for `result`. A code that only the runtime has becomes CUDA_ERROR_INVALID_VALUE in the driver
-   API, but for 13 (NOT_FOUND), 35 (SYSTEM_DRIVER_MISMATCH) and 98 (INVALID_HANDLE); one that only the driver has becomes
-   cudaErrorUnknown. */
+/* The code that each API gives for `result`. A code that only the runtime has becomes CUDA_ERROR_INVALID_VALUE in
+   the driver API, but for 13 (NOT_FOUND), 35 (SYSTEM_DRIVER_MISMATCH) and 98 (INVALID_HANDLE); one that only the
+   driver has becomes cudaErrorUnknown. */
 int sim_result_runtime(int result);
 int sim_result_driver(int result);
 

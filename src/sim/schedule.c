@@ -1,5 +1,5 @@
-/* The operations that wait. Edges go away when what they come from is done, so an operation may run when it has no needs left, and what is
-   done is forgotten at once. */
+/* The operations that wait. Edges go away when what they come from is done, so an operation may run when it has no
+   needs left, and what is done is forgotten at once. */
 #include "schedule.h"
 
 #include <stdlib.h>
@@ -229,7 +229,7 @@ static void operation_finish(sim_operation *operation, int result, uint64_t time
     }
   if (operation->work.kind == SIM_OPERATION_RECORD)
     sim_event_recorded(operation->work.event, operation, time);
-  sim_stream_operation_done(operation->stream, operation);
+  sim_stream_operation_done(operation->stream);
   operation->stream = NULL;
   sim_work_drop(&operation->work);
   if (operation->exec)
@@ -329,9 +329,9 @@ static sim_operation *ready_random(void) {
   return sim_work_may_run(&found->work) ? found : ready_oldest();
 }
 
-/* The operation that is to run next for `target`; NULL where that is running in another thread, or waits for a value. Whatever is older in a
-   stream is needed by what is newer (of the nodes of one launch of a graph some may not be), so each hop ends in the oldest one:
-   hops go to ever older operations, each stream is met once at most. */
+/* The operation that is to run next for `target`; NULL where that is running in another thread, or waits for a
+   value. Whatever is older in a stream is needed by what is newer (of the nodes of one launch of a graph some may
+   not be), so each hop ends in the oldest one: hops go to ever older operations, each stream is met once at most. */
 static sim_operation *choose(const sim_operation *target) {
   if (sim_config_get()->schedule == SIM_SCHEDULE_RANDOM || !target)
     return sim_config_get()->schedule == SIM_SCHEDULE_RANDOM ? ready_random() : ready_oldest();
@@ -352,7 +352,8 @@ bool sim_schedule_step(sim_operation *target) {
   return next != NULL;
 }
 
-/* Nothing may run here: another thread is at it, or values in memory are waited for. False when that has taken too long. */
+/* Nothing may run here: another thread is at it, or values in memory are waited for. False when that has taken too
+   long. */
 static bool wait_for_others(unsigned *waited_ms) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);

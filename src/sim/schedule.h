@@ -1,4 +1,5 @@
-/* Operations that wait, and in which order they run. An operation depends only on older ones, so there is always one that may run. */
+/* Operations that wait, and in which order they run. An operation depends only on older ones, so there is always one
+   that may run. */
 #ifndef SIM_SCHEDULE_H
 #define SIM_SCHEDULE_H
 
@@ -34,8 +35,8 @@ struct sim_operation {
   sim_clock *clock;                                   /* owned; NULL: streams are not checked */
 };
 
-/* new: not enqueued yet; sim_operation_enqueue or sim_operation_discard follows. Moves what `work` owns into it; where there is no
-   memory, NULL, and `work` keeps it. */
+/* new: not enqueued yet; sim_operation_enqueue or sim_operation_discard follows. Moves what `work` owns into it;
+   where there is no memory, NULL, and `work` keeps it. */
 sim_operation *sim_operation_create(sim_stream *stream, sim_work *work);
 
 /* `operation`, not enqueued yet, waits for `other`, unless that is NULL or done. 0 or 2. */
@@ -50,10 +51,12 @@ bool sim_operation_is_done(const sim_operation *operation);
 
 void sim_operation_release(sim_operation *operation);
 
-/* Runs what `operation` (borrowed) needs and itself; the result that lost its context, or 0. Lets the lock go where host functions run. */
+/* Runs what `operation` (borrowed) needs and itself; the result that lost its context, or 0. Lets the lock go where
+   host functions run. */
 int sim_schedule_run(sim_operation *operation);
 
-/* Runs one operation that may run: one that `target` needs, or any for NULL or a random schedule. False where none may. */
+/* Runs one operation that may run: one that `target` needs, or any for NULL or a random schedule. False where none
+   may. */
 bool sim_schedule_step(sim_operation *target);
 
 /* After something was enqueued: runs all that may run where the schedule is eager. */

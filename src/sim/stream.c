@@ -1,4 +1,4 @@
-/* Streams: handles, the order of what is submitted, waiting. */
+/* Streams: handles, the order of what is submitted. */
 #include "schedule.h"
 
 #include <stdio.h>
@@ -116,8 +116,7 @@ int sim_stream_destroy(sim_stream *stream) {
   return SIM_SUCCESS;
 }
 
-void sim_stream_operation_done(sim_stream *stream, sim_operation *operation) {
-  (void)operation;
+void sim_stream_operation_done(sim_stream *stream) {
   if (!--stream->waiting && stream->destroyed)
     stream_free(stream);
 }
@@ -144,29 +143,21 @@ void sim_stream_describe(const sim_stream *stream, char *text, size_t room) {
     snprintf(text, room, "stream %llu", (unsigned long long)stream->id);
 }
 
-uint64_t sim_stream_waiting(void) {
-  return sim_schedule_waiting();
-}
-
-uint64_t sim_stream_ran(void) {
-  return sim_schedule_ran();
-}
-
 uint64_t sim_stream_live(void) {
   return streams.count;
 }
 
 /* ---- submitting ---- */
 
-static bool stream_is_blocking(const sim_stream *stream) {
+bool sim_stream_is_blocking(const sim_stream *stream) {
   return !stream->legacy && !(stream->flags & SIM_STREAM_NON_BLOCKING);
 }
 
-/* The rule of the legacy stream: it waits for all blocking streams of its context, and they for it. What the newest operation
-   on the other side came after needs no edge of its own. */
+/* The rule of the legacy stream: it waits for all blocking streams of its context, and they for it. What the newest
+   operation on the other side came after needs no edge of its own. */
 static int need_legacy_rule(sim_operation *operation, sim_stream *stream) {
   sim_stream *legacy = stream->context->legacy;
-  if (stream_is_blocking(stream)) {
+  if (sim_stream_is_blocking(stream)) {
     if (!legacy || legacy->newest <= stream->newest)
       return SIM_SUCCESS;
     sim_clock_join(&operation->clock, legacy->clock);
@@ -175,7 +166,7 @@ static int need_legacy_rule(sim_operation *operation, sim_stream *stream) {
   if (!stream->legacy)
     return SIM_SUCCESS;
   for (sim_stream *each = stream->context->streams; each; each = each->next) {
-    if (!stream_is_blocking(each) || each->newest <= stream->newest)
+    if (!sim_stream_is_blocking(each) || each->newest <= stream->newest)
       continue;
     sim_clock_join(&operation->clock, each->clock);
     if (sim_operation_need(operation, each->last))
@@ -222,13 +213,11 @@ int sim_stream_prepare(sim_operation **out, sim_stream *stream, sim_work *work, 
   return SIM_SUCCESS;
 }
 
-/* Work on the legacy stream while a blocking stream captures would have to wait for what never runs. */
-static int stream_check_capture(sim_stream *stream) {
+int sim_stream_check_capture(sim_stream *stream) {
   return stream->legacy ? sim_capture_forbid_legacy(stream->context) : SIM_SUCCESS;
 }
 
-/* The context may have been destroyed by another thread while a host function ran. */
-static int context_result(const sim_context *context) {
+int sim_stream_context_result(const sim_context *context) {
   return sim_context_check(context) ? SIM_CONTEXT_IS_DESTROYED : context->lost;
 }
 
@@ -236,13 +225,13 @@ int sim_stream_submitted(const sim_context *context) {
   if (sim_config_get()->schedule != SIM_SCHEDULE_EAGER)
     return SIM_SUCCESS;
   sim_schedule_enqueued();
-  return context_result(context);
+  return sim_stream_context_result(context);
 }
 
 int sim_stream_submit(sim_stream *stream, sim_work *work) {
   if (stream->capture)
     return sim_capture_add(stream, work);
-  int result = stream_check_capture(stream);
+  int result = sim_stream_check_capture(stream);
   if (result) {
     sim_work_drop(work);
     return result;
@@ -275,7 +264,7 @@ int sim_stream_wait_event(sim_stream *stream, sim_event *event, unsigned flags) 
   }
   if (stream->capture || event->capture)
     return sim_capture_wait(stream, event);
-  result = stream_check_capture(stream);
+  result = sim_stream_check_capture(stream);
   if (result)
     return result;
   sim_event_retain(event);
@@ -286,147 +275,4 @@ int sim_stream_wait_event(sim_stream *stream, sim_event *event, unsigned flags) 
     return result;
   sim_operation_enqueue(made);
   return sim_stream_submitted(context);
-}
-
-/* ---- waiting ---- */
-
-/* What waits in a context that is lost never runs. */
-static int context_lost(const sim_context *context) {
-  if (context->lost)
-    sim_schedule_abandon();
-  return context->lost;
-}
-
-static bool stream_is_any(const sim_stream *stream) {
-  (void)stream;
-  return true;
-}
-
-static bool stream_is_legacy_or_blocking(const sim_stream *stream) {
-  return stream->legacy || stream_is_blocking(stream);
-}
-
-/* Runs what the streams of the context that are `chosen` have to do now. */
-static int streams_run(sim_context *context, bool (*chosen)(const sim_stream *)) {
-  size_t room = 0, count = 0;
-  for (const sim_stream *each = context->streams; each; each = each->next)
-    room += each->last && chosen(each);
-  if (!room)
-    return SIM_SUCCESS;
-  sim_operation **targets = malloc(room * sizeof *targets);
-  if (!targets)
-    return SIM_OUT_OF_MEMORY;
-  for (const sim_stream *each = context->streams; each; each = each->next)
-    if (each->last && chosen(each)) {
-      targets[count++] = each->last;
-      each->last->references++;
-    }
-  int result = SIM_SUCCESS;
-  for (size_t i = 0; i < count; i++) {
-    int one = sim_schedule_run(targets[i]);
-    result = result ? result : one;
-    sim_operation_release(targets[i]);
-  }
-  free(targets);
-  return result ? result : context_result(context);
-}
-
-/* All that was submitted to `stream` is ordered before what the host does next; the legacy stream stands for all blocking ones. */
-static void host_joins(const sim_stream *stream) {
-  sim_clock_join(sim_clock_host(), stream->clock);
-  for (const sim_stream *each = stream->legacy ? stream->context->streams : NULL; each; each = each->next)
-    if (stream_is_blocking(each))
-      sim_clock_join(sim_clock_host(), each->clock);
-}
-
-int sim_stream_synchronize(sim_stream *stream) {
-  if (stream->capture)
-    return sim_capture_refuse(stream);
-  sim_context *context = stream->context;
-  int result = stream_check_capture(stream);
-  if (!result)
-    result = context_lost(context);
-  if (result)
-    return result;
-  host_joins(stream);
-  if (stream->legacy)
-    return streams_run(context, stream_is_legacy_or_blocking);
-  if (stream->last)
-    result = sim_schedule_run(stream->last);
-  return result ? result : context_result(context);
-}
-
-static void host_joins_context(const sim_context *context) {
-  for (const sim_stream *each = context->streams; each; each = each->next)
-    sim_clock_join(sim_clock_host(), each->clock);
-}
-
-int sim_context_synchronize(sim_context *context) {
-  int result = sim_capture_forbid_context(context);
-  if (!result)
-    result = context_lost(context);
-  if (result)
-    return result;
-  host_joins_context(context);
-  return streams_run(context, stream_is_any);
-}
-
-int sim_device_synchronize_all(void) {
-  int result = SIM_SUCCESS;
-  uint64_t last = sim_schedule_newest();
-  for (sim_operation *each; (each = sim_schedule_first()) && each->id <= last;) {
-    sim_context *context = each->context;
-    int one = sim_schedule_run(each);
-    result = result ? result : one ? one : context_result(context);
-  }
-  return result;
-}
-
-int sim_stream_query(sim_stream *stream) {
-  if (stream->capture)
-    return sim_capture_refuse(stream);
-  int result = stream_check_capture(stream);
-  if (!result)
-    result = context_lost(stream->context);
-  if (result)
-    return result;
-  sim_context *context = stream->context;
-  sim_operation *first = stream->first;
-  for (const sim_stream *each = stream->legacy ? context->streams : NULL; each && !first; each = each->next)
-    first = stream_is_blocking(each) ? each->first : NULL;
-  if (!first) {
-    host_joins(stream);
-    return SIM_SUCCESS;
-  }
-  sim_schedule_step(first);
-  sim_user_object_reap();
-  result = context_result(context);
-  return result ? result : SIM_NOT_READY;
-}
-
-bool sim_stream_step(void) {
-  bool ran = sim_schedule_step(NULL);
-  sim_user_object_reap();
-  return ran;
-}
-
-/* A kernel may reach all memory of its context, so all that its context does is waited for. */
-int sim_stream_settle(sim_allocation *allocation) {
-  sim_context *context = allocation->context;
-  int result = SIM_SUCCESS;
-  if (context && !sim_context_check(context)) {
-    host_joins_context(context);
-    result = streams_run(context, stream_is_any);
-  }
-  uint64_t last = sim_schedule_newest();
-  sim_operation *next;
-  for (sim_operation *each = sim_schedule_first(); each && each->id <= last; each = next) {
-    next = each->next;
-    if (each->named[0] != allocation && each->named[1] != allocation)
-      continue;
-    int one = sim_schedule_run(each);
-    result = result ? result : one;
-    next = sim_schedule_first();
-  }
-  return result;
 }

@@ -1,5 +1,5 @@
-/* Streams as a graph of operations: nothing runs at enqueue (but with the eager schedule). An operation knows those that it waits
-   for: the one before it in its stream, those of the legacy rule, those of events. */
+/* Streams as a graph of operations: nothing runs at enqueue (but with the eager schedule). An operation knows those
+   that it waits for: the one before it in its stream, those of the legacy rule, those of events. */
 #ifndef SIM_STREAM_H
 #define SIM_STREAM_H
 
@@ -31,21 +31,21 @@ struct sim_stream {
   sim_stream *next, *previous; /* of the context */
 };
 
-/* Turns a handle of a user into a stream: 0, 1 and 2 are those of the current context (made current where `make`); 400 for what is
-   no living stream; 709 for one whose context is gone; the sticky result of a lost context. Never follows a bad pointer. */
+/* Turns a handle of a user into a stream: 0, 1 and 2 are those of the current context (made current where `make`);
+   400 for what is no living stream; 709 for one whose context is gone; the sticky result of a lost context. Never
+   follows a bad pointer. */
 int sim_stream_resolve(sim_stream **out, sim_stream *handle, bool make);
 
 int sim_stream_create(sim_stream **out, sim_context *context, unsigned flags, int priority);
 int sim_stream_destroy(sim_stream *stream); /* its work still runs: destroyed when done */
 
-/* Enqueues. Takes what `work` owns in every case. In a capturing stream it becomes a node instead. 0; 900, 905, 906 of captures; the
-   sticky result where the eager schedule ran it and it failed. */
+/* Enqueues. Takes what `work` owns in every case. In a capturing stream it becomes a node instead. 0; 900, 905, 906
+   of captures; the sticky result where the eager schedule ran it and it failed. */
 int sim_stream_submit(sim_stream *stream, sim_work *work);
 
 /* Runs what is needed for everything submitted to be done. The sticky result of what failed. */
 int sim_stream_synchronize(sim_stream *stream);
 int sim_context_synchronize(sim_context *context);
-int sim_device_synchronize_all(void);
 
 /* 0: done; 600: not. With the lazy schedule one operation is run, so that loops that poll end. */
 int sim_stream_query(sim_stream *stream);
@@ -65,13 +65,11 @@ bool sim_stream_step(void);
 /* The number that names a stream in messages: "stream 3", "the legacy stream". */
 void sim_stream_describe(const sim_stream *stream, char *text, size_t room);
 
-/* Counters for xsim_stats: operations waiting, operations that ran. */
-uint64_t sim_stream_waiting(void);
-uint64_t sim_stream_ran(void);
-uint64_t sim_stream_live(void);
+uint64_t sim_stream_live(void); /* for xsim_stats */
 
-/* Makes the operation of `work`, behind what the stream does and behind `others` (NULL among them: none); it is not enqueued yet
-   (schedule.h). Takes what `work` owns in every case. Never captured. 0, the result of a lost context, or 2. */
+/* Makes the operation of `work`, behind what the stream does and behind `others` (NULL among them: none); it is not
+   enqueued yet (schedule.h). Takes what `work` owns in every case. Never captured. 0, the result of a lost context,
+   or 2. */
 int sim_stream_prepare(sim_operation **out, sim_stream *stream, sim_work *work, sim_operation *const *others,
                        size_t count);
 
@@ -81,7 +79,16 @@ int sim_stream_submitted(const sim_context *context);
 /* 400 for what is no living stream (0, 1 and 2 are none here). */
 int sim_stream_check(const sim_stream *stream);
 
+/* Whether the legacy stream and it wait for each other. */
+bool sim_stream_is_blocking(const sim_stream *stream);
+
+/* 906 for the legacy stream while a blocking stream captures: its work would have to wait for what never runs. */
+int sim_stream_check_capture(sim_stream *stream);
+
+/* The result of a context that another thread may have destroyed while a host function ran: 709 for such a one. */
+int sim_stream_context_result(const sim_context *context);
+
 /* Called by schedule.c when an operation of the stream is done and no longer listed. */
-void sim_stream_operation_done(sim_stream *stream, sim_operation *operation);
+void sim_stream_operation_done(sim_stream *stream);
 
 #endif

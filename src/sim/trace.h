@@ -8,7 +8,8 @@
 bool sim_trace_on(void);
 void sim_trace_operation(const sim_stream *stream, const sim_work *work, uint64_t enqueued, uint64_t begin,
                          uint64_t end, int result);
-/* Starts, stops (path NULL) and completes the file; also at exit of the process, so that the JSON is whole. 0, or 304. */
+/* Starts, stops (path NULL) and completes the file; also at exit of the process, so that the JSON is whole. 0, or
+   304. */
 int sim_trace_open(const char *path);
 
 uint64_t sim_now(void); /* nanoseconds, monotonic */

@@ -4,7 +4,8 @@
 
 #include "../exec/call.h"
 
-/* A call for the lanes of mask. Parameters and results are read and written with sim_builtin_get, _set. Answers SIM_NEXT, SIM_MOVED, SIM_STOP. */
+/* A call for the lanes of mask. Parameters and results are read and written with sim_builtin_get, _set. Answers
+   SIM_NEXT, SIM_MOVED, SIM_STOP. */
 typedef int sim_builtin_run(sim_warp *warp, const sim_op *op, uint32_t mask, const sim_call *call);
 
 typedef struct sim_builtin {

@@ -1,5 +1,5 @@
-/* printf in kernels. The format language is that of the CUDA programming guide: %[flags][width][.precision][size]type, with the values
-   one behind the other, each aligned to its size. */
+/* printf in kernels. The format language is that of the CUDA programming guide:
+   %[flags][width][.precision][size]type, with the values one behind the other, each aligned to its size. */
 #include "builtin.h"
 
 #include <stdio.h>

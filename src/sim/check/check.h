@@ -30,13 +30,15 @@ void sim_race_grid_barrier(sim_grid *grid);
 
 /* ---- the stream checker: called by stream.c for each operation; operations carry a vector clock ---- */
 typedef struct sim_clock sim_clock;
-/* When an operation has run: what it touched (copies and sets from sim_work_touches, kernels from the sectors that they marked) is compared with
-   what others touched before; a pair without order is reported with both operations, their streams and the missing edge. */
+/* When an operation has run: what it touched (copies and sets from sim_work_touches, kernels from the sectors that
+   they marked) is compared with what others touched before; a pair without order is reported with both operations,
+   their streams and the missing edge. */
 void sim_stream_check_begin(const sim_stream *stream, const sim_work *work, const sim_clock *clock,
                             uint64_t operation); /* its id */
 void sim_stream_check_touch(sim_allocation *allocation, uint64_t begin, uint64_t end, bool write);
 int sim_stream_check_end(void); /* 719 where findings are fatal and there was one */
-/* The host reads or writes memory (a synchronous copy, a free, cudaHostUnregister) that operations which nobody waited for still use. */
+/* The host reads or writes memory (a synchronous copy, a free, cudaHostUnregister) that operations which nobody
+   waited for still use. */
 int sim_stream_check_host(sim_allocation *allocation, uint64_t begin, uint64_t end, bool write, const char *call);
 
 #endif

@@ -1,6 +1,6 @@
-/* Vector clocks: what an operation is ordered after. A lane is a stream, or a chain of nodes of a graph that is launched; the host
-   has a clock of its own. All of them are NULL where XCHG_SIM_CHECK does not ask for streams: then nothing is checked, and
-   joining NULL changes nothing. */
+/* Vector clocks: what an operation is ordered after. A lane is a stream, or a chain of nodes of a graph that is
+   launched; the host has a clock of its own. All of them are NULL where XCHG_SIM_CHECK does not ask for streams:
+   then nothing is checked, and joining NULL changes nothing. */
 #ifndef SIM_CHECK_CLOCK_H
 #define SIM_CHECK_CLOCK_H
 
@@ -29,7 +29,8 @@ unsigned sim_clock_lane(const sim_clock *clock);
 /* The moment of `lane` that the clock comes after. */
 uint64_t sim_clock_moment(const sim_clock *clock, unsigned lane);
 
-/* What the host has waited for: every thread's waiting counts for all, since how threads order each other is not seen. */
+/* What the host has waited for: every thread's waiting counts for all, since how threads order each other is not
+   seen. */
 sim_clock **sim_clock_host(void);
 
 #endif

@@ -86,8 +86,8 @@ static void segment_meet(const segment *old, const sim_toucher *by, uint64_t byt
       meet(old->readers[i], false, bytes, data);
 }
 
-/* The part of `old` in [begin, end) after `by` touched it. Readers that `by` comes after need not be remembered: who comes after
-   `by` comes after them. References are counted by segments_push. */
+/* The part of `old` in [begin, end) after `by` touched it. Readers that `by` comes after need not be remembered: who
+   comes after `by` comes after them. References are counted by segments_push. */
 static segment segment_touch(const segment *old, uint64_t begin, uint64_t end, sim_toucher *by, const sim_clock *clock,
                              bool write) {
   if (write)

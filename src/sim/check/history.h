@@ -1,5 +1,5 @@
-/* Who wrote and read which bytes of an allocation last: disjoint ranges in order, each with its last writer and those who read it
-   since. */
+/* Who wrote and read which bytes of an allocation last: disjoint ranges in order, each with its last writer and
+   those who read it since. */
 #ifndef SIM_CHECK_HISTORY_H
 #define SIM_CHECK_HISTORY_H
 
@@ -21,11 +21,12 @@ typedef struct {
   uint64_t begin, end;
 } sim_range;
 
-/* Called for each range where `by` meets another: `wrote` tells what the other did there. Keep `other` only with a reference. */
+/* Called for each range where `by` meets another: `wrote` tells what the other did there. Keep `other` only with a
+   reference. */
 typedef void sim_meeting(sim_toucher *other, bool wrote, uint64_t bytes, void *data);
 
-/* `by` (referenced from now on) reads or writes `ranges`, which are in order and disjoint. Those that it meets are told to `meet`:
-   writers, for a write readers too. False without memory. */
+/* `by` (referenced from now on) reads or writes `ranges`, which are in order and disjoint. Those that it meets are
+   told to `meet`: writers, for a write readers too. False without memory. */
 bool sim_history_touch(struct sim_stream_shadow **history, sim_toucher *by, const sim_clock *clock,
                        const sim_range *ranges, size_t count, bool write, sim_meeting *meet, void *data);
 

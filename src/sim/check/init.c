@@ -1,5 +1,6 @@
-/* Which bytes of device memory have been written: a byte for each 4-byte word, bit b for byte b. Memory without that array counts as
-   written: what the host can write behind our back, variables of modules, and what was made while nobody asked. */
+/* Which bytes of device memory have been written: a byte for each 4-byte word, bit b for byte b. Memory without that
+   array counts as written: what the host can write behind our back, variables of modules, and what was made while
+   nobody asked. */
 #include "check.h"
 
 #include <stdlib.h>

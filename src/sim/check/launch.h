@@ -45,8 +45,8 @@ struct sim_block_check {
 #define SIM_RACE_THREAD_SHIFT 20
 #define SIM_RACE_OP_MASK 0xfffffull
 
-/* 32 words of global memory, aligned to 128 bytes: the warp that wrote there last and the one that read there last, and which words.
-   Records of other launches count as empty. */
+/* 32 words of global memory, aligned to 128 bytes: the warp that wrote there last and the one that read there last,
+   and which words. Records of other launches count as empty. */
 typedef struct {
   uint32_t launch;
   uint32_t block;
@@ -83,8 +83,8 @@ bool sim_init_report(sim_warp *warp, const sim_op *op, int lane, uint32_t bytes,
 bool sim_init_report_space(sim_warp *warp, const sim_op *op, int lane, uint32_t bytes, uint32_t offset,
                            const char *space);
 
-/* An access to global memory: 32 lanes beside each other from `begin` on, or one address for each lane of the mask. Parts of words in
-   scattered accesses are not looked at. False: the launch stops. */
+/* An access to global memory: 32 lanes beside each other from `begin` on, or one address for each lane of the mask.
+   Parts of words in scattered accesses are not looked at. False: the launch stops. */
 bool sim_race_range(sim_warp *warp, const sim_op *op, uint32_t bytes, int what, struct sim_check_memory *memory,
                     uint64_t begin);
 bool sim_race_lanes(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t bytes, int what,

@@ -1,12 +1,14 @@
 /* Races between the threads of a launch.
 
-   Two accesses to one word race where one of them writes, not both are strong (volatile, relaxed, acquire, release, atomic), and nothing
-   orders them. Ordered are: accesses of one warp (it runs in lock-step); of one block, when a barrier, a fence, an acquire or a release of
-   any of its warps lies between; of different blocks, when a fence, acquire or release at device or system scope lies between. A fence
-   of anybody counts for everybody: what is reported is a race, and not every race is reported.
+   Two accesses to one word race where one of them writes, not both are strong (volatile, relaxed, acquire, release,
+   atomic), and nothing orders them. Ordered are: accesses of one warp (it runs in lock-step); of one block, when a
+   barrier, a fence, an acquire or a release of any of its warps lies between; of different blocks, when a fence,
+   acquire or release at device or system scope lies between. A fence of anybody counts for everybody: what is
+   reported is a race, and not every race is reported.
 
-   Shared memory keeps a record for each word, exact to the byte (exec/check.c). Global memory keeps, for each 128 bytes, the warp that
-   wrote and the one that read last: what others did before it in other words of the same 128 bytes is forgotten. */
+   Shared memory keeps a record for each word, exact to the byte (exec/check.c). Global memory keeps, for each 128
+   bytes, the warp that wrote and the one that read last: what others did before it in other words of the same 128
+   bytes is forgotten. */
 #include "launch.h"
 #include "../report.h"
 
@@ -197,8 +199,8 @@ static void row_write(sim_race_row *row, const row_access *access, uint32_t word
     side_begin(&row->write, access, words);
 }
 
-/* `many` holds words that at least two warps of one block have read or, with all_blocks, warps of two blocks: then everybody who writes
-   there conflicts with one of them. */
+/* `many` holds words that at least two warps of one block have read or, with all_blocks, warps of two blocks: then
+   everybody who writes there conflicts with one of them. */
 static void row_read(sim_race_row *row, const row_access *access, uint32_t words) {
   sim_race_side *side = &row->read;
   if (side_goes_on(side, access)) {

@@ -1,5 +1,5 @@
-/* Races between operations, and of the host with operations: what each touched is compared with what others touched before it ran, whatever the
-   order was in which they happened to run. */
+/* Races between operations, and of the host with operations: what each touched is compared with what others touched
+   before it ran, whatever the order was in which they happened to run. */
 #include "history.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* What the functions of the driver API are made of. The types are those of cuda.h by our own names: handles are pointers to our
-   structs, CUdeviceptr is uint64_t, CUdevice is int. */
+/* What the functions of the driver API are made of. The types are those of cuda.h by our own names: handles are
+   pointers to our structs, CUdeviceptr is uint64_t, CUdevice is int. */
 #ifndef SIM_DRIVER_FRONT_H
 #define SIM_DRIVER_FRONT_H
 
@@ -15,17 +15,17 @@
 /* Reached through cuGetProcAddress only. */
 #define CU_HIDDEN __attribute__((visibility("hidden")))
 
-/* One function named `symbol` that does `work`, an expression of the code that it answers, with the lock held. In it `call` is the
-   function's name without version and twin, which is also what calls are counted as. */
+/* One function named `symbol` that does `work`, an expression of the code that it answers, with the lock held. In it
+   `call` is the function's name without version and twin, which is also what calls are counted as. */
 #define CU_FUNCTION(visible, symbol, name, flags, parameters, before, work)                                            \
   visible int symbol parameters;                                                                                       \
   int symbol parameters {                                                                                              \
-    static sim_counter counter = {#name, 0, 0, NULL, false};                                                           \
+    static sim_counter counter = {#name, 0, NULL, false};                                                              \
     static const char call[] = #name;                                                                                  \
     before;                                                                                                            \
     int refused = sim_call_enter(&counter, flags);                                                                     \
     (void)call;                                                                                                        \
-    return sim_result_driver(refused ? refused : sim_call_leave(&counter, work));                                      \
+    return sim_result_driver(refused ? refused : sim_call_leave(work));                                                \
   }
 
 /* Without a stream. */
@@ -59,8 +59,8 @@
       return lost;                                                                                                     \
   } while (0)
 
-/* Looks a function up as cuGetProcAddress does (entries.c): flags 1 legacy, 2 per-thread default stream. *status: 0 found, 1 no such
-   function, 2 the version is too low. */
+/* Looks a function up as cuGetProcAddress does (entries.c): flags 1 legacy, 2 per-thread default stream. *status: 0
+   found, 1 no such function, 2 the version is too low. */
 int sim_driver_lookup(const char *name, unsigned version, uint64_t flags, void **out, int *status);
 
 #endif

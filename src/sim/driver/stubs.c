@@ -1,5 +1,5 @@
-/* Every entry point that nothing else here defines: says its name once in the reports and answers 801. The definitions are weak, so
-   that the real ones win. */
+/* Every entry point that nothing else here defines: says its name once in the reports and answers 801. The
+   definitions are weak, so that the real ones win. */
 #include "front.h"
 
 #include "../report.h"
@@ -9,7 +9,7 @@ static int stub_answer(sim_counter *counter) {
   if (result)
     return sim_result_driver(result);
   sim_report(SIM_REPORT_STUB, "%s is not simulated: it answers 801 (CUDA_ERROR_NOT_SUPPORTED)", counter->name);
-  return sim_result_driver(sim_call_leave(counter, SIM_NOT_SUPPORTED));
+  return sim_result_driver(sim_call_leave(SIM_NOT_SUPPORTED));
 }
 
 #define X(family, version, symbol, twin)                                                                               \

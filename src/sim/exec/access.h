@@ -1,7 +1,8 @@
 /* From the addresses of a warp to host memory: every access of a kernel is checked here, to the byte.
 
-   Addresses in global memory and generic ones are 64-bit; those of shared, local and parameter space are 32-bit offsets (decode/address.c
-   sees to it). A handler asks one of sim_access_<space> where the lanes' bytes are, and gets one of the shapes below. */
+   Addresses in global memory and generic ones are 64-bit; those of shared, local and parameter space are 32-bit
+   offsets (decode/address.c sees to it). A handler asks one of sim_access_<space> where the lanes' bytes are, and
+   gets one of the shapes below. */
 #ifndef SIM_EXEC_ACCESS_H
 #define SIM_EXEC_ACCESS_H
 
@@ -26,8 +27,8 @@ typedef struct {
   uint32_t slots[8];
 } sim_vector;
 
-/* An allocation that an op met: what it may do there. Direct-mapped by the op's address; all end with the launch, and where a kernel frees
-   memory of its own (builtin/heap.c). */
+/* An allocation that an op met: what it may do there. Direct-mapped by the op's address; all end with the launch,
+   and where a kernel frees memory of its own (builtin/heap.c). */
 struct sim_lookup {
   uint64_t begin;
   uint64_t readable, writable;     /* bytes from begin on; 0: not at all */
@@ -99,7 +100,8 @@ static inline int sim_first_lane(uint32_t mask) {
   return __builtin_ctz(mask);
 }
 
-/* Global memory, or generic addresses where op->flags say so. `bytes` is a power of 2, and the alignment that is needed. */
+/* Global memory, or generic addresses where op->flags say so. `bytes` is a power of 2, and the alignment that is
+   needed. */
 static inline sim_shape sim_access_global(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t bytes, int what,
                                           int64_t offset, sim_lanes *lanes) {
   if (mask == SIM_FULL) {

@@ -1,4 +1,5 @@
-/* Approximations: computed in f64 and rounded once, so well inside the errors that the ISA allows. Flushing is done by ops around these. */
+/* Approximations: computed in f64 and rounded once, so well inside the errors that the ISA allows. Flushing is done
+   by ops around these. */
 #include <math.h>
 
 #include "float.h"

@@ -1,5 +1,5 @@
-/* Asynchronous copies from global to shared memory: what was begun is kept with the block and done when somebody waits for it, so that a
-   kernel that forgets to wait reads what was there before. */
+/* Asynchronous copies from global to shared memory: what was begun is kept with the block and done when somebody
+   waits for it, so that a kernel that forgets to wait reads what was there before. */
 #ifndef SIM_EXEC_ASYNC_H
 #define SIM_EXEC_ASYNC_H
 
@@ -25,7 +25,8 @@ struct sim_async {
   sim_async_warp warps[];
 };
 
-/* What an op of cp.async needs beyond its slots: in[0] source, in[1] target, in[2] size of the source, in[3] predicate or 0. */
+/* What an op of cp.async needs beyond its slots: in[0] source, in[1] target, in[2] size of the source, in[3]
+   predicate or 0. */
 typedef struct {
   int64_t from, to; /* offsets of the addresses */
   uint32_t bytes;
@@ -36,8 +37,8 @@ typedef struct {
 sim_async_warp *sim_async_of(sim_warp *warp);
 /* Adds to the open group of item->lane; false without memory. */
 bool sim_async_add(sim_warp *warp, const sim_async_item *item);
-/* Does what the lanes of the mask began, but for their `open` newest closed groups and what is not closed; UINT32_MAX: all of it. False: the
-   launch stops. */
+/* Does what the lanes of the mask began, but for their `open` newest closed groups and what is not closed;
+   UINT32_MAX: all of it. False: the launch stops. */
 bool sim_async_wait(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t open);
 
 /* Does all that must come before the arrivals at the barrier at `at`, and these. False: the launch stops. */

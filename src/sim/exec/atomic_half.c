@@ -1,5 +1,5 @@
-/* Atomics on f16 and bf16, alone, in pairs and in vectors. A sum of two is exact enough as a float for one more rounding to be the
-   only one that shows. */
+/* Atomics on f16 and bf16, alone, in pairs and in vectors. A sum of two is exact enough as a float for one more
+   rounding to be the only one that shows. */
 #include "atomic.h"
 #include "half.h"
 

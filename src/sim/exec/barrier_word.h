@@ -1,5 +1,6 @@
-/* The 64 bits of an mbarrier: arrivals that a phase needs, arrivals that are missing, bytes that are missing, the phase's parity.
-   The layout is our own, as the manual leaves it open; the tag tells it from memory that nobody initialised. */
+/* The 64 bits of an mbarrier: arrivals that a phase needs, arrivals that are missing, bytes that are missing, the
+   phase's parity. The layout is our own, as the manual leaves it open; the tag tells it from memory that nobody
+   initialised. */
 #ifndef SIM_EXEC_BARRIER_WORD_H
 #define SIM_EXEC_BARRIER_WORD_H
 
@@ -14,11 +15,20 @@ typedef struct {
   uint32_t phase;
 } sim_mbarrier;
 
+static inline uint32_t sim_mbarrier_pending(uint64_t word) {
+  return word >> 20 & SIM_MBARRIER_MOST;
+}
+
+static inline uint32_t sim_mbarrier_phase(uint64_t word) {
+  return word >> 61 & 1;
+}
+
+/* False for memory that is no mbarrier. */
 static inline bool sim_mbarrier_unpack(uint64_t word, sim_mbarrier *out) {
   out->expected = word & SIM_MBARRIER_MOST;
-  out->pending = word >> 20 & SIM_MBARRIER_MOST;
+  out->pending = sim_mbarrier_pending(word);
   out->bytes = (int32_t)(word >> 40 & 0x1fffff) - SIM_MBARRIER_MOST;
-  out->phase = word >> 61 & 1;
+  out->phase = sim_mbarrier_phase(word);
   return word >> 62 == 2;
 }
 

@@ -86,7 +86,8 @@ SIM_HANDLER(lop3_b32) {
   return SIM_NEXT;
 }
 
-/* Field of `length` bits from `position`, both taken modulo 256; a signed one that reaches above the top repeats the top. */
+/* Field of `length` bits from `position`, both taken modulo 256; a signed one that reaches above the top repeats the
+   top. */
 static inline uint64_t field_u(uint64_t a, uint32_t position, uint32_t length, uint32_t width) {
   position &= 255;
   length &= 255;
@@ -212,7 +213,8 @@ static inline uint32_t extend(uint32_t a, uint32_t width, bool is_signed, uint8_
 EXTEND(szext_u32, false)
 EXTEND(szext_s32, true)
 
-/* Bytes 0 to 3 are a's, 4 to 7 b's. Each nibble of the selector names one; its top bit asks for that byte's sign eight times. */
+/* Bytes 0 to 3 are a's, 4 to 7 b's. Each nibble of the selector names one; its top bit asks for that byte's sign
+   eight times. */
 SIM_HANDLER(prmt) {
   const uint32_t *a = SIM_IN(uint32_t, 0), *b = SIM_IN(uint32_t, 1), *c = SIM_IN(uint32_t, 2);
   uint32_t *out = SIM_OUT(uint32_t);
@@ -252,7 +254,8 @@ SIM_HANDLER(prmt_mode) {
   return SIM_NEXT;
 }
 
-/* The position of the n-th set bit from `base`: upwards for n > 0 and downwards for n < 0, base itself being the first; for 0 the bit at base. */
+/* The position of the n-th set bit from `base`: upwards for n > 0 and downwards for n < 0, base itself being the
+   first; for 0 the bit at base. */
 static uint32_t find_nth(uint32_t bits, uint32_t base, int32_t n) {
   if (base > 31)
     return ~0u;

@@ -191,7 +191,8 @@ static inline bool record_suspect(uint64_t record, uint64_t ours) {
   return differ >> SIM_RACE_INTERVAL_SHIFT == 0 && (differ >> (SIM_RACE_THREAD_SHIFT + 5) & 31) != 0;
 }
 
-/* Whole words anywhere. False: something is suspect, to be looked at one by one (what was recorded already does not disturb that). */
+/* Whole words anywhere. False: something is suspect, to be looked at one by one (what was recorded already does not
+   disturb that). */
 static bool race_scattered(sim_warp *warp, uint32_t mask, int what, const uint32_t *offset, const race_access *access) {
   uint64_t *writes = warp->block->check->writes, *reads = warp->block->check->reads;
   uint64_t ours = RECORD(access->interval, WHOLE, access->strong, access->warp * SIM_WARP_SIZE, access->number);

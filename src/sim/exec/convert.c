@@ -73,7 +73,8 @@ SIM_HANDLER(cvt_f32_bf16) {
   return SIM_NEXT;
 }
 
-/* op->flags: SIM_ROUND_... << SIM_ROUND_SHIFT, SIM_RELU, SIM_SAT, SIM_SATFINITE. Of two the first becomes the upper half. */
+/* op->flags: SIM_ROUND_... << SIM_ROUND_SHIFT, SIM_RELU, SIM_SAT, SIM_SATFINITE. Of two the first becomes the upper
+   half. */
 static inline uint32_t near_f16(float value, uint8_t flags) {
   return sim_half_finish(sim_near_f16(value), SIM_INF_F16, 0x3c00u, flags);
 }

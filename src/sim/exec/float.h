@@ -40,8 +40,8 @@ static inline float sim_flush(float value) {
 static inline float sim_canonical(float value) {
   return value != value ? sim_f32(SIM_NAN_F32) : value;
 }
-/* Of a sum rounded to nearest and the exact error that it lacks: the same sum rounded to odd, which a later rounding to a shorter format
-   cannot tell from the exact one. */
+/* Of a sum rounded to nearest and the exact error that it lacks: the same sum rounded to odd, which a later rounding
+   to a shorter format cannot tell from the exact one. */
 static inline float sim_odd_f32(float value, float error) {
   uint32_t bits = sim_bits32(value), lacks = (error > 0.0f) | (error < 0.0f);
   uint32_t away = (error > 0.0f) == (bits >> 31 == 0);

@@ -1,5 +1,5 @@
-/* f16 and bf16 arithmetic, one value or two in a register. Sums and products are exact or rounded to odd before the one rounding that counts.
-   op->flags: SIM_FTZ (f16), SIM_SAT, SIM_RELU; of min and max SIM_NAN, SIM_XORSIGN. */
+/* f16 and bf16 arithmetic, one value or two in a register. Sums and products are exact or rounded to odd before the
+   one rounding that counts. op->flags: SIM_FTZ (f16), SIM_SAT, SIM_RELU; of min and max SIM_NAN, SIM_XORSIGN. */
 #include "half.h"
 #include "warp.h"
 

@@ -49,7 +49,8 @@ static inline uint32_t sim_to_f16(float value, int mode) {
   result = rest == 0x7f800000u ? SIM_INF_F16 : result;
   return rest > 0x7f800000u ? SIM_NAN_HALF : result | negative << 15;
 }
-/* The same to nearest, without shifts by counts that differ. Added to 1/2, a result that is subnormal has its unit in the lowest bit. */
+/* The same to nearest, without shifts by counts that differ. Added to 1/2, a result that is subnormal has its unit
+   in the lowest bit. */
 static inline uint32_t sim_near_f16(float value) {
   uint32_t bits = sim_bits32(value), rest = bits & 0x7fffffffu;
   uint32_t small = sim_bits32(sim_f32(rest) + 0.5f) - 0x3f000000u;

@@ -1,5 +1,5 @@
-/* Loads: the bytes as they are, the rest of the register zero. What must be extended to a wider register is loaded to a temporary first
-   (decode/memory.c). */
+/* Loads: the bytes as they are, the rest of the register zero. What must be extended to a wider register is loaded
+   to a temporary first (decode/memory.c). */
 #include "access.h"
 
 /* Out of line, so that the loops for each shape are compiled once for each width. */

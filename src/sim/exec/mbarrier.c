@@ -113,7 +113,8 @@ SIM_HANDLER(mbarrier_bytes) {
   return SIM_NEXT;
 }
 
-/* Whether the phase with this parity is over, for each lane; out is a predicate. A lane for which it is not lets others run. */
+/* Whether the phase with this parity is over, for each lane; out is a predicate. A lane for which it is not lets
+   others run. */
 static int phase_test(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t parities) {
   sim_lanes lanes;
   sim_shape shape = sim_atomic_access(warp, op, mask, 8, SIM_UPDATE, op->immediate, &lanes);
@@ -141,7 +142,7 @@ SIM_HANDLER(mbarrier_test_state) {
   const uint64_t *state = SIM_IN(uint64_t, 1);
   uint32_t parities = 0;
   for (uint32_t lane = 0; lane < SIM_WARP_SIZE; lane++)
-    parities |= (uint32_t)(state[lane] >> 61 & 1) << lane;
+    parities |= sim_mbarrier_phase(state[lane]) << lane;
   return phase_test(warp, op, mask, parities);
 }
 
@@ -156,6 +157,6 @@ SIM_HANDLER(mbarrier_test_parity) {
 SIM_HANDLER(mbarrier_pending_count) {
   const uint64_t *state = SIM_IN(uint64_t, 0);
   uint32_t *out = SIM_OUT(uint32_t);
-  SIM_STORE(out, (uint32_t)(state[lane] >> 20) & SIM_MBARRIER_MOST);
+  SIM_STORE(out, sim_mbarrier_pending(state[lane]));
   return SIM_NEXT;
 }

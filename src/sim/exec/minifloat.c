@@ -1,4 +1,5 @@
-/* Formats of eight bits and less, two in a register: from two f32 (the first becomes the upper) and to two f16 or bf16. */
+/* Formats of eight bits and less, two in a register: from two f32 (the first becomes the upper) and to two f16 or
+   bf16. */
 #include "minifloat.h"
 
 #include "half.h"
@@ -76,8 +77,8 @@ SIM_HANDLER(minifloat_decode) {
   return SIM_NEXT;
 }
 
-/* ue8m0 is an exponent: code e is 2^(e - 127), 255 is NaN. The sign is not looked at. op->flags: SIM_SATFINITE, and SIM_ROUND_UP or
-   SIM_ROUND_ZERO << SIM_ROUND_SHIFT. */
+/* ue8m0 is an exponent: code e is 2^(e - 127), 255 is NaN. The sign is not looked at. op->flags: SIM_SATFINITE, and
+   SIM_ROUND_UP or SIM_ROUND_ZERO << SIM_ROUND_SHIFT. */
 static uint32_t power_encode(uint32_t bits, uint8_t flags) {
   uint32_t rest = bits & 0x7fffffffu, code = rest >> 23;
   if (rest > 0x7f800000u)

@@ -1,4 +1,5 @@
-/* Parameters by name: those of the kernel are the same in all lanes, those of functions and calls lie lane by lane in the frame. */
+/* Parameters by name: those of the kernel are the same in all lanes, those of functions and calls lie lane by lane
+   in the frame. */
 #include "access.h"
 
 static int parameter_fault(sim_warp *warp, const sim_op *op, uint32_t mask, uint32_t bytes, uint32_t size) {

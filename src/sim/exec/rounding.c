@@ -1,5 +1,5 @@
-/* f32 and f64 results rounded towards zero, down or up. Only this file changes the rounding mode, and sets it back before it returns.
-   op->flags: SIM_ROUND_... << SIM_ROUND_SHIFT, SIM_FTZ. */
+/* f32 and f64 results rounded towards zero, down or up. Only this file changes the rounding mode, and sets it back
+   before it returns. op->flags: SIM_ROUND_... << SIM_ROUND_SHIFT, SIM_FTZ. */
 #include <fenv.h>
 #include <math.h>
 

@@ -15,7 +15,8 @@ enum {
   SIM_BAR_CONSTANT = 32 /* number and count are the same in all lanes */
 };
 
-/* Warp-level operations: in[3] holds the member mask; SIM_WARP_PLAIN: the forms without .sync, whose members are the lanes that run. */
+/* Warp-level operations: in[3] holds the member mask; SIM_WARP_PLAIN: the forms without .sync, whose members are the
+   lanes that run. */
 enum { SIM_WARP_KIND = 15, SIM_WARP_NEGATED = 16, SIM_WARP_PLAIN = 32, SIM_WARP_ABS = 64, SIM_WARP_NAN = 128 };
 enum { SIM_SHFL_UP, SIM_SHFL_DOWN, SIM_SHFL_BFLY, SIM_SHFL_IDX };
 enum { SIM_VOTE_ALL, SIM_VOTE_ANY, SIM_VOTE_UNI, SIM_VOTE_BALLOT };

@@ -1,4 +1,5 @@
-/* Warp-level operations: lanes of a member mask exchange values, wherever in the code they have come to one of the same kind. */
+/* Warp-level operations: lanes of a member mask exchange values, wherever in the code they have come to one of the
+   same kind. */
 #include "meet.h"
 
 #include <string.h>

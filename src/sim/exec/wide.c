@@ -2,8 +2,8 @@
 #include "arithmetic.h"
 #include "warp.h"
 
-/* SIM_CARRY_IN: in[2] is the carry's predicate. SIM_CARRY_OUT: out2 is. A difference is the sum with the complement and 1: its carry is
-   set where nothing is borrowed, and compilers' code goes on with it in sums. */
+/* SIM_CARRY_IN: in[2] is the carry's predicate. SIM_CARRY_OUT: out2 is. A difference is the sum with the complement
+   and 1: its carry is set where nothing is borrowed, and compilers' code goes on with it in sums. */
 static uint32_t carry_in(const sim_warp *warp, const sim_op *op, uint32_t first) {
   return op->flags & SIM_CARRY_IN ? SIM_PREDICATE(op->in[2]) : first;
 }

@@ -1,4 +1,5 @@
-/* Groups of lanes: who runs next. The deepest frame first, then the lowest pc, so that lanes meet again where paths join. */
+/* Groups of lanes: who runs next. The deepest frame first, then the lowest pc, so that lanes meet again where paths
+   join. */
 #include "machine.h"
 
 static void group_remove(struct sim_groups *groups, uint32_t i) {

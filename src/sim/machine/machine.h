@@ -1,4 +1,5 @@
-/* What runs kernels, apart from the instructions themselves (exec/): groups of lanes, frames, barriers, places for blocks. Compiled once. */
+/* What runs kernels, apart from the instructions themselves (exec/): groups of lanes, frames, barriers, places for
+   blocks. Compiled once. */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
 
@@ -80,7 +81,8 @@ const sim_executor *sim_executor_get(void);
 
 /* ---- frames ---- */
 
-/* A frame for a call by the lanes of mask, slots filled; NULL after a fault. Its memory comes from the grid and goes back to it. */
+/* A frame for a call by the lanes of mask, slots filled; NULL after a fault. Its memory comes from the grid and goes
+   back to it. */
 sim_frame *sim_frame_call(sim_warp *warp, const sim_op *op, uint32_t mask, const sim_function *function);
 /* Lanes leave a frame; without lanes it goes back. */
 void sim_frame_leave(sim_warp *warp, sim_frame *frame, uint32_t mask);

@@ -1,4 +1,5 @@
-/* Places where blocks run: registers, local and shared memory of all warps. The last ones stay for the next launch of the same kernel. */
+/* Places where blocks run: registers, local and shared memory of all warps. The last ones stay for the next launch
+   of the same kernel. */
 #include "machine.h"
 
 #include <stdlib.h>

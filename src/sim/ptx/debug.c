@@ -17,7 +17,8 @@ static void debug_file(ptx_parser *parser) {
     ptx_parser_need_number(parser, "a number", 0, UINT64_MAX);
 }
 
-/* Reads a .loc; the numbers of a function's name and of where it was inlined are not kept: the line inside the function is. */
+/* Reads a .loc; the numbers of a function's name and of where it was inlined are not kept: the line inside the
+   function is. */
 static void debug_loc(ptx_parser *parser) {
   uint32_t file = ptx_parser_need_number(parser, "the number of a file", 0, UINT32_MAX);
   uint32_t line = ptx_parser_need_number(parser, "a line", 0, UINT32_MAX);

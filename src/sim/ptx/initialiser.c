@@ -1,4 +1,5 @@
-/* Initialisers: numbers in the order of memory, braces that may follow the dimensions, addresses of variables and functions. */
+/* Initialisers: numbers in the order of memory, braces that may follow the dimensions, addresses of variables and
+   functions. */
 #include "parser.h"
 
 #include <string.h>

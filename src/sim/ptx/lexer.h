@@ -1,4 +1,5 @@
-/* From characters to tokens. The lexer never fails: what is no token is one of kind WRONG, with a text that says why. */
+/* From characters to tokens. The lexer never fails: what is no token is one of kind WRONG, with a text that says
+   why. */
 #ifndef SIM_PTX_LEXER_H
 #define SIM_PTX_LEXER_H
 
@@ -36,7 +37,8 @@ typedef struct {
   bool out_of_memory;
 } ptx_lexer;
 
-/* Reads the next token over `token`, whose kind it asks first: behind a value a `%` is the remainder, elsewhere it begins a name. */
+/* Reads the next token over `token`, whose kind it asks first: behind a value a `%` is the remainder, elsewhere it
+   begins a name. */
 void ptx_lexer_next(ptx_lexer *lexer, ptx_token *token);
 
 /* Stretches a WORD that opens an instruction over the modifiers that follow without a space: "mul.wide.s32". */

@@ -1,5 +1,5 @@
-/* Joins what the texts define and declare: each name that may be seen from outside gets one definition, and whatever names another
-   declaration of it is turned to that one. */
+/* Joins what the texts define and declare: each name that may be seen from outside gets one definition, and whatever
+   names another declaration of it is turned to that one. */
 #include "parser.h"
 
 #include <string.h>

@@ -9,7 +9,8 @@ typedef struct {
   size_t count, room;
 } ptx_list;
 
-/* A zeroed item at the end, valid until the next one; NULL without memory. `size`: of one item, always the same for a list. */
+/* A zeroed item at the end, valid until the next one; NULL without memory. `size`: of one item, always the same for
+   a list. */
 void *ptx_list_add(ptx_list *list, size_t size);
 void ptx_list_free(ptx_list *list);
 

@@ -1,4 +1,5 @@
-/* Every word of the texts once: comparing names is comparing pointers, and what a name means is found without a search. */
+/* Every word of the texts once: comparing names is comparing pointers, and what a name means is found without a
+   search. */
 #ifndef SIM_PTX_NAMES_H
 #define SIM_PTX_NAMES_H
 

@@ -1,5 +1,5 @@
-/* The parser's state and what its files ask of each other. Errors leave by longjmp to ptx_module_read: whatever a function took lies in the
-   parser's lists and arenas, which are freed there. */
+/* The parser's state and what its files ask of each other. Errors leave by longjmp to ptx_module_read: whatever a
+   function took lies in the parser's lists and arenas, which are freed there. */
 #ifndef SIM_PTX_PARSER_H
 #define SIM_PTX_PARSER_H
 

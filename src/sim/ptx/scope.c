@@ -1,5 +1,6 @@
-/* Scopes and what names mean in them. A name leads to its innermost binding; leaving a scope unbinds what it bound. Labels may be named
-   before they are seen: at the end of the scope that has the label, the references made inside it are settled. */
+/* Scopes and what names mean in them. A name leads to its innermost binding; leaving a scope unbinds what it bound.
+   Labels may be named before they are seen: at the end of the scope that has the label, the references made inside
+   it are settled. */
 #include "parser.h"
 
 #include <string.h>

@@ -5,7 +5,8 @@
 
 enum { DIMS_MAX = 16, ALIGNMENT_MAX = 65536, FAMILY_MAX = 999999999 };
 
-/* What one thread can have of local memory, what CUDA gives an entry's parameters, and bounds that no program comes near. */
+/* What one thread can have of local memory, what CUDA gives an entry's parameters, and bounds that no program comes
+   near. */
 #define LOCAL_MAX ((uint64_t)512 << 10)
 #define SHARED_MAX ((uint64_t)227 << 10)
 #define CONST_MAX ((uint64_t)64 << 10)

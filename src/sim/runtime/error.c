@@ -8,8 +8,8 @@ static int error_keep(int result) {
   return code;
 }
 
-int sim_runtime_leave(sim_counter *counter, int result) {
-  return error_keep(sim_call_leave(counter, result));
+int sim_runtime_leave(int result) {
+  return error_keep(sim_call_leave(result));
 }
 
 int sim_runtime_refuse(int result) {
@@ -39,11 +39,11 @@ static int error_last(bool clear) {
 #define ERROR_QUESTION(name, clear)                                                                                    \
   SIM_EXPORT int name(void);                                                                                           \
   int name(void) {                                                                                                     \
-    static sim_counter counter = {#name, 0, 0, NULL, false};                                                           \
+    static sim_counter counter = {#name, 0, NULL, false};                                                              \
     if (sim_call_enter(&counter, SIM_CALL_ANYTIME))                                                                    \
       return SIM_NOT_INITIALIZED;                                                                                      \
     int last = error_last(clear);                                                                                      \
-    sim_call_leave(&counter, SIM_SUCCESS);                                                                             \
+    sim_call_leave(SIM_SUCCESS);                                                                                       \
     return last;                                                                                                       \
   }                                                                                                                    \
   SIM_EXPORT int name(void)

@@ -8,13 +8,14 @@
 
 #define SIM_EXPORT __attribute__((visibility("default")))
 
-/* Ends a call: lets the lock go, gives the code its number in this API and keeps it as the thread's last error (but for 600,
-   which is no error). */
-int sim_runtime_leave(sim_counter *counter, int result);
+/* Ends a call: lets the lock go, gives the code its number in this API and keeps it as the thread's last error (but
+   for 600, which is no error). */
+int sim_runtime_leave(int result);
 /* The same for a call that was refused: the lock is not held. */
 int sim_runtime_refuse(int result);
 
-/* The context that the call works on, the device's primary one made current where there is none. The sticky result of a lost one. */
+/* The context that the call works on, the device's primary one made current where there is none. The sticky result
+   of a lost one. */
 int sim_runtime_context(sim_context **out);
 
 /* 12 or 13: what the simulator claims to be. */
@@ -25,8 +26,8 @@ static inline sim_stream *sim_runtime_per_thread(sim_stream *stream) {
   return stream ? stream : SIM_STREAM_PER_THREAD;
 }
 
-/* One function named `symbol` that does `work`, an expression of the code that it answers; the lock is held. `call` in it is
-   the name of the function without the twin's suffix. */
+/* One function named `symbol` that does `work`, an expression of the code that it answers; the lock is held. `call`
+   in it is the name of the function without the twin's suffix. */
 #define SIM_RUNTIME_FUNCTION(symbol, name, flags, parameters, before, work)                                            \
   SIM_EXPORT int symbol parameters;                                                                                    \
   int symbol parameters {                                                                                              \
@@ -34,25 +35,25 @@ static inline sim_stream *sim_runtime_per_thread(sim_stream *stream) {
     before;                                                                                                            \
     int refused = sim_call_enter(&counter_of_##name, flags);                                                           \
     (void)call;                                                                                                        \
-    return refused ? sim_runtime_refuse(refused) : sim_runtime_leave(&counter_of_##name, work);                        \
+    return refused ? sim_runtime_refuse(refused) : sim_runtime_leave(work);                                            \
   }
 
 /* A function without a stream. */
 #define SIM_RUNTIME(name, flags, parameters, work)                                                                     \
-  static sim_counter counter_of_##name = {#name, 0, 0, NULL, false};                                                   \
+  static sim_counter counter_of_##name = {#name, 0, NULL, false};                                                      \
   SIM_RUNTIME_FUNCTION(name, name, flags, parameters, (void)0, work)                                                   \
   SIM_EXPORT int name parameters
 
 /* One with a parameter `stream`, and its twin name_ptsz. */
 #define SIM_RUNTIME_STREAM(name, flags, parameters, work)                                                              \
-  static sim_counter counter_of_##name = {#name, 0, 0, NULL, false};                                                   \
+  static sim_counter counter_of_##name = {#name, 0, NULL, false};                                                      \
   SIM_RUNTIME_FUNCTION(name, name, flags, parameters, (void)0, work)                                                   \
   SIM_RUNTIME_FUNCTION(name##_ptsz, name, flags, parameters, stream = sim_runtime_per_thread(stream), work)            \
   SIM_EXPORT int name parameters
 
 /* One that uses the default stream, which `work` calls `stream`, and its twin name_ptds. */
 #define SIM_RUNTIME_DEFAULT(name, flags, parameters, work)                                                             \
-  static sim_counter counter_of_##name = {#name, 0, 0, NULL, false};                                                   \
+  static sim_counter counter_of_##name = {#name, 0, NULL, false};                                                      \
   SIM_RUNTIME_FUNCTION(name, name, flags, parameters, sim_stream *stream = SIM_STREAM_LEGACY, work)                    \
   SIM_RUNTIME_FUNCTION(name##_ptds, name, flags, parameters, sim_stream *stream = SIM_STREAM_PER_THREAD, work)         \
   SIM_EXPORT int name parameters

@@ -149,8 +149,8 @@ static int node_destroy(sim_node *node) {
   return result ? result : sim_graph_destroy_node(node);
 }
 
-/* Since CUDA 13 the data of edges comes before the number of them: what was the fourth argument is the fifth. All edges wait for
-   the whole of a node, which is always allowed, so that the data changes nothing. */
+/* Since CUDA 13 the data of edges comes before the number of them: what was the fourth argument is the fifth. All
+   edges wait for the whole of a node, which is always allowed, so that the data changes nothing. */
 static uint64_t by_version(uint64_t older, uint64_t newer) {
   return sim_runtime_major() >= 13 ? newer : older;
 }

@@ -1,5 +1,5 @@
-/* Hints about managed memory: checked and put in their place in the stream, and otherwise without effect, since all memory is
-   one. */
+/* Hints about managed memory: checked and put in their place in the stream, and otherwise without effect, since all
+   memory is one. */
 #include "front.h"
 
 static int location_check(sim_location location, bool current_node) {
@@ -74,8 +74,8 @@ static int hint_attach(sim_stream *handle, const void *pointer, size_t length, u
   return stream_place(stream, call);
 }
 
-/* One symbol, two signatures: CUDA 12 has (pointer, count, device, stream), 13 (pointer, count, location, flags, stream). Each
-   is an argument of a register of its own, so that what was not given is only not looked at. */
+/* One symbol, two signatures: CUDA 12 has (pointer, count, device, stream), 13 (pointer, count, location, flags,
+   stream). Each is an argument of a register of its own, so that what was not given is only not looked at. */
 static int hint_prefetch_any(const void *pointer, size_t count, uint64_t third, uint64_t fourth, sim_stream *fifth,
                              bool twin, const char *call) {
   bool newer = sim_runtime_major() >= 13;
@@ -92,7 +92,7 @@ static int hint_advise_any(const void *pointer, size_t count, int advice, uint64
                      newer ? location_of_register(fourth) : location_of_number((int)(uint32_t)fourth));
 }
 
-static sim_counter counter_of_cudaMemPrefetchAsync = {"cudaMemPrefetchAsync", 0, 0, NULL, false};
+static sim_counter counter_of_cudaMemPrefetchAsync = {"cudaMemPrefetchAsync", 0, NULL, false};
 SIM_RUNTIME_FUNCTION(cudaMemPrefetchAsync, cudaMemPrefetchAsync, SIM_CALL_PLAIN,
                      (const void *pointer, size_t count, uint64_t third, uint64_t fourth, sim_stream *fifth), (void)0,
                      hint_prefetch_any(pointer, count, third, fourth, fifth, false, call))

@@ -40,7 +40,8 @@ static int node_type(const sim_node *node, int *type) {
   return SIM_SUCCESS;
 }
 
-/* The pointers to a kernel node's arguments that were handed out: one list for each node that lives, made anew when it is asked again. */
+/* The pointers to a kernel node's arguments that were handed out: one list for each node that lives, made anew when
+   it is asked again. */
 typedef struct node_arguments {
   const sim_node *node;
   uint64_t id; /* of the node: another one may come to lie where it lay */

@@ -1,5 +1,5 @@
-/* What nodes of graphs do, as the runtime API says it. Each of these makes `out` a work for sim_graph_add or sim_exec_set_node; when it
-   fails there is nothing to drop. `call` is static. */
+/* What nodes of graphs do, as the runtime API says it. Each of these makes `out` a work for sim_graph_add or
+   sim_exec_set_node; when it fails there is nothing to drop. `call` is static. */
 #ifndef SIM_RUNTIME_NODE_H
 #define SIM_RUNTIME_NODE_H
 

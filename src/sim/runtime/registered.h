@@ -4,8 +4,8 @@
 
 #include "../module.h"
 
-/* The kernel that the pointer is a handle of. 98 for anything else, with a note where it is a kernel that the program was
-   compiled with. */
+/* The kernel that the pointer is a handle of. 98 for anything else, with a note where it is a kernel that the
+   program was compiled with. */
 int sim_runtime_kernel(sim_kernel **out, const void *function);
 
 #endif

@@ -1,5 +1,5 @@
-/* Functions of the runtime API that are not simulated: each says its name once in the reports and answers 801. And those that need a
-   variable that the program was compiled with: none is known, 13. */
+/* Functions of the runtime API that are not simulated: each says its name once in the reports and answers 801. And
+   those that need a variable that the program was compiled with: none is known, 13. */
 #include "../report.h"
 #include "front.h"
 

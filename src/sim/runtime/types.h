@@ -1,4 +1,5 @@
-/* The structs that programs hand to the runtime API, as its headers of CUDA 13 lay them out. Enumerations are plain ints. */
+/* The structs that programs hand to the runtime API, as its headers of CUDA 13 lay them out. Enumerations are plain
+   ints. */
 #ifndef SIM_RUNTIME_TYPES_H
 #define SIM_RUNTIME_TYPES_H
 
