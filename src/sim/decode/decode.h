@@ -13,7 +13,7 @@ typedef struct sim_decoder sim_decoder;
 typedef void sim_decode_function(sim_decoder *decoder, const ptx_instruction *instruction);
 sim_decode_function sim_decode_arithmetic, sim_decode_integer, sim_decode_bits, sim_decode_floating, sim_decode_compare,
     sim_decode_convert, sim_decode_move, sim_decode_memory, sim_decode_atomic, sim_decode_async, sim_decode_control,
-    sim_decode_call, sim_decode_barrier, sim_decode_warp, sim_decode_outside;
+    sim_decode_call, sim_decode_barrier, sim_decode_warp, sim_decode_video, sim_decode_outside;
 
 /* ---- modifiers: each must be taken, or the instruction is refused with the first one left ---- */
 

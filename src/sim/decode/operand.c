@@ -106,6 +106,8 @@ static uint32_t register_slot(sim_decoder *decoder, const ptx_operand *operand, 
              is_float(type) != is_float(reg->type)) {
     sim_decode_fail(decoder, "%s is .%s, not .%s", reg->name, ptx_type_text[reg->type], ptx_type_text[type]);
   }
+  if (operand->selector.unit)
+    sim_decode_fail(decoder, "parts of a register cannot be named here");
   uint32_t elements = reg->vector ? reg->vector : 1;
   if ((operand->component == 0) != (elements == 1) || operand->component > elements)
     sim_decode_fail(decoder, "%s has %u elements", reg->name, elements);

@@ -23,8 +23,8 @@ void sim_decode_outside(sim_decoder *decoder, const ptx_instruction *instruction
   case PTX_OP_STMATRIX:
   case PTX_OP_MOVMATRIX:
   case PTX_OP_WGMMA:
-  case PTX_OP_TCGEN05: what = "tensor cores"; break;
-  default: what = "video instructions";
+  case PTX_OP_TCGEN05:
+  default: what = "tensor cores";
   }
   sim_decode_fail(decoder, "%s are out of the simulated device's scope", what);
 }

@@ -5,8 +5,9 @@
 #include "arithmetic_list.h" /* integer, bits, floating, compare, convert */
 #include "control_list.h"    /* move, control, call, barrier, warp */
 #include "memory_list.h"     /* memory, atomic, async */
+#include "video_list.h"
 
-#define SIM_HANDLERS(X) SIM_ARITHMETIC_HANDLERS(X) SIM_CONTROL_HANDLERS(X) SIM_MEMORY_HANDLERS(X)
+#define SIM_HANDLERS(X) SIM_ARITHMETIC_HANDLERS(X) SIM_CONTROL_HANDLERS(X) SIM_MEMORY_HANDLERS(X) SIM_VIDEO_HANDLERS(X)
 
 enum {
 #define X(name) SIM_H_##name,

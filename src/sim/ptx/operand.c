@@ -60,11 +60,32 @@ static bool operand_special(ptx_parser *parser, const ptx_name *name, ptx_operan
   return false;
 }
 
+/* .b0, .h10, .b3210: whether such stands here; then it is read. */
+static bool operand_selector(ptx_parser *parser, ptx_selector *out) {
+  const char *text;
+  size_t length;
+  if (parser->token.kind != PTX_TOKEN_DOT)
+    return false;
+  text = parser->token.name->text;
+  length = parser->token.name->length;
+  if ((text[0] != 'b' && text[0] != 'h') || length < 2 || length > 5)
+    return false;
+  for (size_t i = 1; i < length; i++) {
+    if (text[i] < '0' || text[i] > '7')
+      return false;
+    out->parts = (uint16_t)(out->parts << 4 | (text[i] - '0'));
+  }
+  out->unit = text[0];
+  out->count = (uint8_t)(length - 1);
+  ptx_parser_advance(parser);
+  return true;
+}
+
 static void operand_register(ptx_parser *parser, const ptx_binding *binding, ptx_operand *out) {
   const ptx_register *reg = PTX_LIST_AT(parser->registers, ptx_register, binding->reg);
   out->kind = PTX_OPERAND_REGISTER;
   out->reg = binding->reg;
-  if (parser->token.kind != PTX_TOKEN_DOT)
+  if (parser->token.kind != PTX_TOKEN_DOT || (reg->vector < 2 && operand_selector(parser, &out->selector)))
     return;
   if (reg->vector < 2)
     ptx_parser_fail_here(parser, "'%.200s' is no vector", reg->name);
@@ -142,6 +163,26 @@ static void operand_address(ptx_parser *parser, ptx_operand *out) {
   ptx_parser_need_sign(parser, ']', "behind an address");
 }
 
+/* -%r1: whether such stands here; the register is read where it does. */
+static bool operand_negated(ptx_parser *parser, ptx_operand *out) {
+  ptx_lexer lexer = parser->lexer;
+  ptx_token next = parser->token;
+  const ptx_binding *binding;
+  if (!ptx_parser_at_sign(parser, '-'))
+    return false;
+  ptx_lexer_next(&lexer, &next);
+  if (next.kind != PTX_TOKEN_WORD)
+    return false;
+  binding = ptx_scope_look(parser, next.name);
+  if (!binding || binding->kind != PTX_BOUND_REGISTER ||
+      PTX_LIST_AT(parser->registers, ptx_register, binding->reg)->type == PTX_PRED)
+    return false;
+  ptx_parser_advance(parser);
+  operand_name(parser, out);
+  out->negated = true;
+  return true;
+}
+
 static void operand_single(ptx_parser *parser, ptx_operand *out);
 
 /* {a, b}: the brace is the token. */
@@ -181,7 +222,7 @@ static void operand_single(ptx_parser *parser, ptx_operand *out) {
     out->negated = true;
   } else if (parser->token.kind == PTX_TOKEN_WORD && !ptx_parser_at_word(parser, "WARP_SZ")) {
     operand_name(parser, out);
-  } else {
+  } else if (!operand_negated(parser, out)) {
     operand_constant(parser, out);
   }
 }

@@ -40,7 +40,7 @@ extern const char *const ptx_type_text[PTX_TYPE_COUNT];
 typedef enum { PTX_GENERIC, PTX_REG, PTX_CONST, PTX_GLOBAL, PTX_LOCAL, PTX_PARAM, PTX_SHARED } ptx_space;
 
 /* X(name, text, family). The family names the decoder that takes it (decode/): integer, bits, floating, compare, convert, move,
-   memory, atomic, async, control, call, barrier, warp; `outside` is out of scope and named as such when met (its operands are
+   memory, atomic, async, control, call, barrier, warp, video; `outside` is out of scope and named as such when met (its operands are
    skipped). `add` and its like are
    integer or floating by type: decode/arithmetic.c asks. */
 // clang-format off
@@ -75,12 +75,12 @@ typedef enum { PTX_GENERIC, PTX_REG, PTX_CONST, PTX_GLOBAL, PTX_LOCAL, PTX_PARAM
   X(MOVMATRIX, "movmatrix", outside) X(WGMMA, "wgmma", outside) X(TCGEN05, "tcgen05", outside) \
   X(TENSORMAP, "tensormap", outside) X(MULTIMEM, "multimem", outside) X(MAPA, "mapa", outside) \
   X(GETCTARANK, "getctarank", outside) X(CLUSTERLAUNCHCONTROL, "clusterlaunchcontrol", outside) \
-  X(VADD, "vadd", outside) X(VSUB, "vsub", outside) X(VABSDIFF, "vabsdiff", outside) X(VMIN, "vmin", outside) \
-  X(VMAX, "vmax", outside) X(VSHL, "vshl", outside) X(VSHR, "vshr", outside) X(VMAD, "vmad", outside) \
-  X(VSET, "vset", outside) X(VADD2, "vadd2", outside) X(VSUB2, "vsub2", outside) X(VAVRG2, "vavrg2", outside) \
-  X(VABSDIFF2, "vabsdiff2", outside) X(VMIN2, "vmin2", outside) X(VMAX2, "vmax2", outside) X(VSET2, "vset2", outside) \
-  X(VADD4, "vadd4", outside) X(VSUB4, "vsub4", outside) X(VAVRG4, "vavrg4", outside) X(VABSDIFF4, "vabsdiff4", outside) \
-  X(VMIN4, "vmin4", outside) X(VMAX4, "vmax4", outside) X(VSET4, "vset4", outside)
+  X(VADD, "vadd", video) X(VSUB, "vsub", video) X(VABSDIFF, "vabsdiff", video) X(VMIN, "vmin", video) \
+  X(VMAX, "vmax", video) X(VSHL, "vshl", video) X(VSHR, "vshr", video) X(VMAD, "vmad", video) X(VSET, "vset", video) \
+  X(VADD2, "vadd2", video) X(VSUB2, "vsub2", video) X(VAVRG2, "vavrg2", video) X(VABSDIFF2, "vabsdiff2", video) \
+  X(VMIN2, "vmin2", video) X(VMAX2, "vmax2", video) X(VSET2, "vset2", video) X(VADD4, "vadd4", video) \
+  X(VSUB4, "vsub4", video) X(VAVRG4, "vavrg4", video) X(VABSDIFF4, "vabsdiff4", video) X(VMIN4, "vmin4", video) \
+  X(VMAX4, "vmax4", video) X(VSET4, "vset4", video)
 // clang-format on
 
 typedef enum {
@@ -149,12 +149,22 @@ typedef enum {
 
 typedef struct ptx_table ptx_table;
 
+/* What stands behind a register of a video instruction: %r1.b3210, %r1.h1. */
+typedef struct {
+  char unit;      /* 'b', 'h'; 0: none */
+  uint8_t count;  /* digits, 1 to 4 */
+  uint16_t parts; /* four bits each, 0 to 7, the last digit lowest */
+} ptx_selector;
+
 struct ptx_operand {
   uint8_t kind;
-  bool negated; /* !p, or -x of a register where the grammar allows it */
+  bool negated; /* !p, or -x of a register */
   bool single;
   uint8_t component; /* of a special register (x 0, y 1, z 2), or a vector register's (.x .y .z .w + 1; 0: none) */
-  uint32_t count;
+  union {
+    uint32_t count;
+    ptx_selector selector; /* of a register */
+  };
   union {
     uint32_t reg;
     uint64_t bits;
@@ -237,10 +247,10 @@ struct ptx_symbol {
   ptx_relocation *relocations;
   uint32_t relocation_count;
   ptx_function *function; /* that it is declared in; NULL: of the module */
-  uint32_t
-      index; /* into module->symbols; UINT32_MAX for parameters and LOCAL and PARAM variables of bodies, which are not there */
-  ptx_symbol *
-      definition; /* of an extern, weak or common one: what the link took instead; operands and relocations name that one already */
+  /* Into module->symbols; UINT32_MAX for parameters and LOCAL and PARAM variables of bodies, which are not there. */
+  uint32_t index;
+  /* Of an extern, weak or common one: what the link took instead; operands and relocations name that one already. */
+  ptx_symbol *definition;
 };
 
 typedef struct {
@@ -254,8 +264,8 @@ struct ptx_function {
   bool entry, no_return;
   bool defined; /* it has a body; else it is only declared */
   ptx_linkage linkage;
-  ptx_symbol **returns,
-      **parameters; /* space PARAM, or REG for .reg parameters of functions (then `offset` is the register) */
+  /* Of space PARAM, or REG for .reg parameters of functions (then `offset` is the register). */
+  ptx_symbol **returns, **parameters;
   uint32_t return_count, parameter_count;
   uint64_t parameter_bytes; /* with offsets by the C rules */
   ptx_register *registers;  /* those that the body names: of a family %r<100> only what is used */
@@ -273,9 +283,9 @@ struct ptx_function {
   uint32_t cluster_size[3];
   uint32_t line;  /* of its head in the text */
   uint32_t index; /* into module->functions */
-  ptx_function *
-      definition; /* of a declaration, or a weak one that lost: what the link found (operands, calls and relocations name
-                               that one already), or NULL (an extern of the device's runtime) */
+  /* Of a declaration, or a weak one that lost: what the link found (operands, calls and relocations name that one already), or NULL
+     (an extern of the device's runtime). */
+  ptx_function *definition;
 };
 
 typedef struct ptx_module {
@@ -299,8 +309,8 @@ typedef struct {
 
 /* Reads one or several texts (a linker's inputs, or texts that were joined: each begins with .version) and joins them: externs are
    looked up among all; a definition twice is an error. A text ends at its length or a NUL before it.
-   0 and *out new (ptx_module_free); 218 with "ptx: line 12: ..." in the log; 222 for a .version newer than `newest` (96 = 9.6);
-   (a .target above `capability` or an `a` target of another one is 218 too, as drivers answer); 2. At most 16 MiB a text. */
+   0 and *out new (ptx_module_free); 218 with "ptx: line 12: ..." in the log, also for a .target above `capability` and an `a` target
+   of another one, as drivers answer; 222 for a .version newer than `newest` (96 = 9.6); 2. At most 16 MiB a text. */
 int ptx_module_read(ptx_module **out, const char *const *texts, const size_t *lengths, size_t count, uint32_t newest,
                     uint32_t capability, ptx_log *log);
 void ptx_module_free(ptx_module *module);
