@@ -48,7 +48,7 @@ static int pool_create(sim_pool **out, const pool_properties *properties) {
     return SIM_INVALID_VALUE;
   return sim_pool_create(out, (sim_memory_kind)kind, properties->location.id, properties->maximum);
 }
-CU(cuMemPoolCreate, cuMemPoolCreate, SIM_CALL_DRIVER, (sim_pool * *out, const pool_properties *properties),
+CU(cuMemPoolCreate, cuMemPoolCreate, SIM_CALL_DRIVER, (sim_pool **out, const pool_properties *properties),
    pool_create(out, properties))
 
 #define POOL(pool)                                                                                                     \
@@ -59,26 +59,26 @@ static int pool_destroy(sim_pool *pool) {
   POOL(pool);
   return sim_pool_destroy(pool);
 }
-CU(cuMemPoolDestroy, cuMemPoolDestroy, SIM_CALL_DRIVER, (sim_pool * pool), pool_destroy(pool))
+CU(cuMemPoolDestroy, cuMemPoolDestroy, SIM_CALL_DRIVER, (sim_pool *pool), pool_destroy(pool))
 
 static int pool_trim(sim_pool *pool, size_t keep) {
   POOL(pool);
   return sim_pool_trim(pool, keep);
 }
-CU(cuMemPoolTrimTo, cuMemPoolTrimTo, SIM_CALL_DRIVER, (sim_pool * pool, size_t keep), pool_trim(pool, keep))
+CU(cuMemPoolTrimTo, cuMemPoolTrimTo, SIM_CALL_DRIVER, (sim_pool *pool, size_t keep), pool_trim(pool, keep))
 
 static int pool_get_attribute(sim_pool *pool, int attribute, void *value) {
   POOL(pool);
   return value ? sim_pool_get_attribute(pool, attribute, value) : SIM_INVALID_VALUE;
 }
-CU(cuMemPoolGetAttribute, cuMemPoolGetAttribute, SIM_CALL_DRIVER, (sim_pool * pool, int attribute, void *value),
+CU(cuMemPoolGetAttribute, cuMemPoolGetAttribute, SIM_CALL_DRIVER, (sim_pool *pool, int attribute, void *value),
    pool_get_attribute(pool, attribute, value))
 
 static int pool_set_attribute(sim_pool *pool, int attribute, const void *value) {
   POOL(pool);
   return value ? sim_pool_set_attribute(pool, attribute, value) : SIM_INVALID_VALUE;
 }
-CU(cuMemPoolSetAttribute, cuMemPoolSetAttribute, SIM_CALL_DRIVER, (sim_pool * pool, int attribute, void *value),
+CU(cuMemPoolSetAttribute, cuMemPoolSetAttribute, SIM_CALL_DRIVER, (sim_pool *pool, int attribute, void *value),
    pool_set_attribute(pool, attribute, value))
 
 static int pool_set_access(sim_pool *pool, const pool_access *access, size_t count) {
@@ -92,7 +92,7 @@ static int pool_set_access(sim_pool *pool, const pool_access *access, size_t cou
                  : SIM_INVALID_VALUE;
   return result;
 }
-CU(cuMemPoolSetAccess, cuMemPoolSetAccess, SIM_CALL_DRIVER, (sim_pool * pool, const pool_access *access, size_t count),
+CU(cuMemPoolSetAccess, cuMemPoolSetAccess, SIM_CALL_DRIVER, (sim_pool *pool, const pool_access *access, size_t count),
    pool_set_access(pool, access, count))
 
 static int pool_get_access(int *flags, sim_pool *pool, const int *location) {
@@ -115,7 +115,7 @@ static int pool_of(sim_pool **out, const int *location, int type) {
                                    : sim_pool_builtin((sim_memory_kind)kind);
   return *out ? SIM_SUCCESS : SIM_OUT_OF_MEMORY;
 }
-CU(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, SIM_CALL_DRIVER, (sim_pool * *out, const int *location, int type),
+CU(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, SIM_CALL_DRIVER, (sim_pool **out, const int *location, int type),
    pool_of(out, location, type))
 
 static int pool_current(sim_pool **out, const int *location, int type) {
@@ -124,7 +124,7 @@ static int pool_current(sim_pool **out, const int *location, int type) {
     *out = (*out)->device->current_pool;
   return result;
 }
-CU(cuMemGetMemPool, cuMemGetMemPool, SIM_CALL_DRIVER, (sim_pool * *out, const int *location, int type),
+CU(cuMemGetMemPool, cuMemGetMemPool, SIM_CALL_DRIVER, (sim_pool **out, const int *location, int type),
    pool_current(out, location, type))
 
 static int pool_set_current(const int *location, int type, sim_pool *pool) {
