@@ -380,6 +380,7 @@ static void unsure_check(void) {
       {"vshl.u32.u32.u32.sat.clamp %r0,%r1,%r2;", 0xffffffff, 32, 0, 0, "vshl.sat"},
       {"vmad.s32.u32.u32.sat %r0,%r1,%r2,-%r3;", 3, 5, 0x7fffffff, 15 - 0x7fffffffu, NULL},
       {"vmad.s32.u32.u32.sat %r0,%r1,%r2,-%r3;", 3, 5, 0x80000000, 0, "whose sign above 2^31"},
+      {"vmad.s32.u32.u32.shr7 %r0,%r1,%r2,-%r3;", 3, 5, 0x80000000, 0, "whose sign above 2^31"},
       {"vmad.s32.u32.u32 %r0,%r1,%r2,-%r3;", 3, 5, 0x80000000, 0x8000000f, NULL},
       {"vmad.s32.u32.u32.sat %r0,-%r1,%r2,%r3;", 0xffffffff, 0xffffffff, 0, 0, "more than 64 bits"},
   };

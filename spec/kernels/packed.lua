@@ -17,6 +17,7 @@ local function signed(x, width) return x >= 2 ^ (width - 1) and x - 2 ^ width or
 
 local cases = {}
 
+-- Columns are functions of both words, or of parts of them: the parts' width, what each becomes, and whether all are summed.
 local function case(kernel, columns)
   cases[#cases + 1] = {
     kernel = kernel, grid = 1, block = N,
@@ -25,7 +26,7 @@ local function case(kernel, columns)
       local rows = {}
       for c, column in ipairs(columns) do
         local width, f, total = column[1], column[2], column.sum
-        rows[c] = function(i)
+        rows[c] = column.whole and function(i) return column.whole(a.host[i], b.host[i]) end or function(i)
           local out = 0ULL
           for n = 0, 32 / width - 1 do
             local x = f(part(a.host[i], width, n), part(b.host[i], width, n))
@@ -50,6 +51,21 @@ case("sums_and_extremes", {
 
 local function distance(x, y) return math.abs(x - y) end
 
-case("differences", { { 8, distance }, { 8, distance, sum = true } })
+local function signed_distance(x, y) return math.abs(signed(x, 8) - signed(y, 8)) end
+
+case("differences", {
+  { 8, distance },
+  { 8, distance, sum = true },
+  { 8, signed_distance },
+  { 8, signed_distance, sum = true },
+  { 16, distance, sum = true },
+})
+
+case("written_by_hand", {
+  { whole = function(x, y) return math.max(part(x, 8, 3) + signed(part(y, 16, 0), 16), -100) % 2 ^ 32 end },
+  { whole = function(x, y) return math.max(part(x, 16, 1) - part(y, 16, 0), 0) * 2 ^ 16 + part(y, 16, 0) end },
+  { 8, function(x, y) return math.floor((x + y + 1) / 2) end },
+  { whole = function(x, y) return (x - signed(part(x, 8, 0), 8) * signed(part(y, 8, 1), 8)) % 2 ^ 32 end },
+})
 
 return cases
