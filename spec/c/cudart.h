@@ -109,6 +109,7 @@ int cudaGraphAddDependencies(void *, void **, void **, const sim_edge_data *, si
 int cudaGraphRemoveDependencies(void *, void **, void **, const sim_edge_data *, size_t);
 int cudaGraphInstantiate(void **, void *, unsigned long long), cudaGraphExecDestroy(void *);
 int cudaGraphLaunch(void *, void *), cudaGraphExecUpdate(void *, void *, sim_update_result *);
+int cudaGraphAddMemAllocNode(void **, void *, void *const *, size_t, sim_allocation_node *);
 int cudaGraphExecMemsetNodeSetParams(void *, void *, const sim_set_node *);
 int cudaGraphDebugDotPrint(void *, const char *, unsigned);
 int cudaUserObjectCreate(void **, void *, void (*)(void *), unsigned, unsigned),

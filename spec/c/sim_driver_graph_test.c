@@ -217,7 +217,7 @@ static void test_launches(void) {
   CHECK_EQUAL(cuLaunchKernelEx(&config, add, arguments, NULL), SIM_NOT_SUPPORTED);
   attributes[1].cluster[2] = 1;
   attributes[2].id = 999;
-  CHECK_EQUAL(cuLaunchKernelEx(&config, add, arguments, NULL), SIM_NOT_SUPPORTED);
+  CHECK_EQUAL(cuLaunchKernelEx(&config, add, arguments, NULL), SIM_INVALID_VALUE);
   config.attributes = NULL;
   CHECK_EQUAL(cuLaunchKernelEx(&config, add, arguments, NULL), SIM_INVALID_VALUE);
   config.count = 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "driver/front.h"
+#include "kernel.h"
 #include "result.h"
 #include "xsim.h"
 
@@ -255,6 +256,39 @@ extern int cuModuleLoadData(sim_library **, const void *),
     cuLinkComplete(sim_link *, void **, size_t *), cuLinkDestroy(sim_link *),
     cuFuncGetAttribute(int *, int, sim_kernel *), cuKernelGetParamInfo(sim_kernel *, size_t, size_t *, size_t *);
 
+typedef struct {
+  unsigned grid[3], block[3], dynamic_shared;
+  sim_stream *stream;
+  const sim_launch_attribute *attributes;
+  unsigned count;
+} launch_config;
+
+extern int cuLaunchKernelEx(const launch_config *, sim_kernel *, void **, void **),
+    cuEventCreate(sim_event **, unsigned), cuEventQuery(sim_event *), cuEventSynchronize(sim_event *),
+    cuEventDestroy_v2(sim_event *);
+
+static void launch_attributes(sim_kernel *kernel, void **arguments) {
+  enum { COOPERATIVE = 2, CLUSTER = 4, PRIORITY = 8, COMPLETION_EVENT = 12 };
+  sim_event *event;
+  CHECK_EQUAL(cuEventCreate(&event, 0), 0);
+  sim_launch_attribute attributes[] = {{.id = PRIORITY, .integer = -1},
+                                       {.id = COOPERATIVE, .integer = 1},
+                                       {.id = COMPLETION_EVENT, .event = {event, 0, 0}}};
+  launch_config config = {{1, 1, 1}, {8, 1, 1}, 0, NULL, attributes, 3};
+  CHECK_EQUAL(cuLaunchKernelEx(&config, kernel, arguments, NULL), 0);
+  CHECK_EQUAL(cuEventQuery(event), SIM_NOT_READY); /* it was recorded, behind a kernel that nobody waited for */
+  CHECK_EQUAL(cuEventSynchronize(event), 0);
+  CHECK_EQUAL(cuEventDestroy_v2(event), 0);
+  CHECK_EQUAL(cuLaunchKernelEx(&config, kernel, arguments, NULL), SIM_INVALID_HANDLE);
+  attributes[2] = (sim_launch_attribute){.id = CLUSTER, .cluster = {2, 1, 1}};
+  CHECK_EQUAL(cuLaunchKernelEx(&config, kernel, arguments, NULL), SIM_NOT_SUPPORTED);
+  attributes[2].id = 77;
+  CHECK_EQUAL(cuLaunchKernelEx(&config, kernel, arguments, NULL), SIM_INVALID_VALUE);
+  config.count = 100000;
+  CHECK_EQUAL(cuLaunchKernelEx(&config, kernel, arguments, NULL), SIM_INVALID_VALUE);
+  CHECK_EQUAL(cuLaunchKernelEx(NULL, kernel, arguments, NULL), SIM_INVALID_VALUE);
+}
+
 static void launch_saxpy(sim_kernel *kernel) {
   float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {0, 1, 0, 1, 0, 1, 0, 1}, a = 2;
   uint64_t device_x = allocate(sizeof x), device_y = allocate(sizeof y);
@@ -283,6 +317,7 @@ static void launch_saxpy(sim_kernel *kernel) {
   CHECK_EQUAL(cuLaunchKernel(kernel, 1, 1, 1, 2048, 1, 1, 0, NULL, arguments, NULL), SIM_INVALID_VALUE);
   CHECK_EQUAL(cuLaunchKernel((sim_kernel *)&size, 1, 1, 1, 8, 1, 1, 0, NULL, arguments, NULL), SIM_INVALID_HANDLE);
   CHECK_EQUAL(cuLaunchKernel(kernel, 1, 1, 1, 8, 1, 1, 0, (sim_stream *)&size, arguments, NULL), SIM_INVALID_HANDLE);
+  launch_attributes(kernel, arguments);
   CHECK_EQUAL(cuMemFree_v2(device_x), 0);
   CHECK_EQUAL(cuMemFree_v2(device_y), 0);
 }

@@ -104,6 +104,12 @@ static void test_graph(void) {
   WORKS(cudaMemcpy(out, p, 16, DEVICE_HOST));
   CHECK_EQUAL(out[15], 11);
 
+  /* A dependency that is there twice: no node, and no memory that nobody can free. */
+  sim_allocation_node memory = {.pool = {.type = SIM_POOL_PINNED, .location = {SIM_LOCATION_DEVICE, 0}}, .bytes = 64};
+  uint64_t live = sim_memory_live(SIM_MEMORY_DEVICE);
+  FAILS(cudaGraphAddMemAllocNode(&twin, graph, (void *[]){a, a}, 2, &memory), VALUE);
+  CHECK_EQUAL(sim_memory_live(SIM_MEMORY_DEVICE), live);
+
   WORKS(cudaGraphClone(&clone, graph));
   WORKS(cudaGraphNodeFindInClone(&twin, b, clone));
   CHECK(twin != b);

@@ -1,6 +1,7 @@
 -- Floating point that IEEE 754 fixes to the bit. A float's sum, product, quotient and root are the double's, rounded once
 -- more: harmless, since 53 >= 2 * 24 + 2. fma comes from the C library.
 local ffi = require "ffi"
+local extremes = require "spec.support.extremes"
 local k = require "spec.support.kernels"
 
 ffi.cdef [[
@@ -34,19 +35,6 @@ local function operand(ctype, n, second)
   end)
 end
 
-local function is_negative(x) return x < 0 or (x == 0 and 1 / x < 0) end
-
--- PTX: a NaN loses against a number, and +0 is greater than -0.
-local function less(x, y) return x < y or (x == 0 and y == 0 and is_negative(x) and not is_negative(y)) end
-local function minimum(x, y)
-  if x ~= x then return y elseif y ~= y then return x end
-  return less(y, x) and y or x
-end
-local function maximum(x, y)
-  if x ~= x then return y elseif y ~= y then return x end
-  return less(x, y) and y or x
-end
-
 local cases = {}
 
 for name, ctype in pairs { f32 = "float", f64 = "double" } do
@@ -67,7 +55,7 @@ for name, ctype in pairs { f32 = "float", f64 = "double" } do
           two(function(x, y) return x / y end),
           two(function(x) return math.sqrt(x) end),
           two(function(x, y) return fma(x, y, 1) end),
-          two(minimum), two(maximum),
+          two(extremes.minimum), two(extremes.maximum),
           two(function(x) return math.abs(x) end),
           two(function(x) return -x end),
           two(function(x, y) return C.copysign(x, y) end),
@@ -163,7 +151,7 @@ cases[#cases + 1] = {
       return i % 3 == 0 and tiny / 3 or i % 3 == 1 and 0.25 + i / 64 or -tiny * (0.9 + i / 60)
     end)
     local function flush(x)
-      if math.abs(x) < tiny then return is_negative(x) and negative_zero() or 0 end
+      if math.abs(x) < tiny then return extremes.is_negative(x) and negative_zero() or 0 end
       return x
     end
     -- The result is flushed after it was rounded.

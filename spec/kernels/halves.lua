@@ -1,21 +1,11 @@
 -- 16-bit floats: exact results rounded once, by the definition of the formats. Operands have exponents so close to each other that
 -- a double holds every intermediate result.
 local ffi = require "ffi"
+local extremes = require "spec.support.extremes"
 local k = require "spec.support.kernels"
 local narrow = require "spec.support.narrow"
 
 local N = 128
-
-local function negative(x) return x < 0 or (x == 0 and 1 / x < 0) end
-local function less(x, y) return x < y or (x == 0 and y == 0 and negative(x) and not negative(y)) end
-local function minimum(x, y)
-  if x ~= x then return y elseif y ~= y then return x end
-  return less(y, x) and y or x
-end
-local function maximum(x, y)
-  if x ~= x then return y elseif y ~= y then return x end
-  return less(x, y) and y or x
-end
 
 local cases = {}
 
@@ -46,7 +36,7 @@ for name, format in pairs { f16 = narrow.f16, bf16 = narrow.bf16 } do
           two(function(x, y) return x * y end),
           two(function(x, y) return x / y end),
           two(function(x, y) return x * y + x end),
-          two(minimum), two(maximum),
+          two(extremes.minimum), two(extremes.maximum),
           two(function(x) return -x end),
           two(math.abs),
           two(function(x) return math.sqrt(math.abs(x)) end),
@@ -67,7 +57,7 @@ for name, format in pairs { f16 = narrow.f16, bf16 = narrow.bf16 } do
         function(x, y) return x - y end,
         function(x, y) return x * y end,
         function(x, y) return x * y + y end,
-        maximum,
+        extremes.maximum,
         nil,
         function(x, y) return x == y and 1 or 0 end,
         function(x, y) return x < y and 1 or 0 end,

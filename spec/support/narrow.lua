@@ -1,6 +1,7 @@
 --- Floating-point formats of 16 bits and fewer: rounding to nearest even and encoding, written from their definitions.
 
 local ffi = require "ffi"
+local extremes = require "spec.support.extremes"
 
 ffi.cdef "double rint(double);"
 
@@ -29,8 +30,6 @@ local ROUND = {
   rd = math.floor,
 }
 
-local function negative(x) return x < 0 or (x == 0 and 1 / x < 0) end
-
 -- The exponent of a number's unit in the last place.
 local function unit(format, x)
   local _, e = math.frexp(x) -- |x| is in [2^(e-1), 2^e)
@@ -44,7 +43,7 @@ function M.round(format, x, mode, saturate)
   mode = mode or "rn"
   local e = unit(format, x)
   local y = math.ldexp(ROUND[mode](math.ldexp(x, -e)), e)
-  if y == 0 then return negative(x) and -1 / math.huge or 0 end
+  if y == 0 then return extremes.is_negative(x) and -1 / math.huge or 0 end
   if math.abs(y) <= format.most then return y end
   local away = mode == "rn" or (mode == "ru" and y > 0) or (mode == "rd" and y < 0)
   if saturate or not away then return y > 0 and format.most or -format.most end
@@ -55,7 +54,7 @@ end
 function M.encode(format, x)
   if x ~= x then return format.nan end
   local width = format.exponent + format.mantissa
-  local sign = negative(x) and 2 ^ width or 0
+  local sign = extremes.is_negative(x) and 2 ^ width or 0
   x = math.abs(x)
   if x == math.huge then return sign + (2 ^ format.exponent - 1) * 2 ^ format.mantissa end
   local e = unit(format, x)

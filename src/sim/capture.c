@@ -6,18 +6,14 @@
 #include <string.h>
 
 #include "call.h"
+#include "node_set.h"
 #include "result.h"
 
 enum { NONE, ACTIVE, INVALIDATED };
 
-typedef struct {
-  sim_node **items;
-  size_t count, room;
-} node_set;
-
 typedef struct member {
   sim_stream *stream;
-  node_set tips;
+  sim_node_set tips;
   struct member *next;
 } member;
 
@@ -36,36 +32,6 @@ struct sim_capture {
 static struct sim_capture *captures;
 static uint64_t next_id = 1;
 
-/* ---- sets of nodes ---- */
-
-static int set_add(node_set *set, sim_node *node) {
-  for (size_t i = 0; i < set->count; i++)
-    if (set->items[i] == node)
-      return SIM_SUCCESS;
-  if (set->count == set->room) {
-    size_t room = set->room ? 2 * set->room : 4;
-    sim_node **grown = realloc(set->items, room * sizeof *grown);
-    if (!grown)
-      return SIM_OUT_OF_MEMORY;
-    set->items = grown;
-    set->room = room;
-  }
-  set->items[set->count++] = node;
-  return SIM_SUCCESS;
-}
-
-static int set_join(node_set *set, sim_node *const *items, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (set_add(set, items[i]))
-      return SIM_OUT_OF_MEMORY;
-  return SIM_SUCCESS;
-}
-
-static void set_clear(node_set *set) {
-  free(set->items);
-  *set = (node_set){0};
-}
-
 /* ---- sequences ---- */
 
 static member *member_of(const sim_stream *stream) {
@@ -77,9 +43,9 @@ static member *member_of(const sim_stream *stream) {
 
 static int member_add(struct sim_capture *capture, sim_stream *stream, sim_node *const *tips, size_t count) {
   member *made = calloc(1, sizeof *made);
-  if (!made || set_join(&made->tips, tips, count)) {
+  if (!made || sim_node_set_join(&made->tips, tips, count)) {
     if (made)
-      set_clear(&made->tips);
+      sim_node_set_clear(&made->tips);
     free(made);
     return SIM_OUT_OF_MEMORY;
   }
@@ -105,7 +71,7 @@ static sim_graph *capture_finish(struct sim_capture *capture) {
     member *each = capture->members;
     capture->members = each->next;
     each->stream->capture = NULL;
-    set_clear(&each->tips);
+    sim_node_set_clear(&each->tips);
     free(each);
   }
   sim_graph *graph = capture->graph;
@@ -177,7 +143,7 @@ static int joined_check(const struct sim_capture *capture) {
     return SIM_OUT_OF_MEMORY;
   uint64_t mark = sim_graph_next_mark();
   size_t count = 0;
-  const node_set *tips = &member_of(capture->origin)->tips;
+  const sim_node_set *tips = &member_of(capture->origin)->tips;
   for (size_t i = 0; i < tips->count; i++) {
     tips->items[i]->mark = mark;
     stack[count++] = tips->items[i];
@@ -238,7 +204,7 @@ int sim_capture_get_info(const sim_stream *stream, sim_capture_info *info) {
   info->id = capture->id;
   if (capture->status != ACTIVE)
     return SIM_SUCCESS;
-  const node_set *tips = &member_of(stream)->tips;
+  const sim_node_set *tips = &member_of(stream)->tips;
   info->graph = capture->graph;
   info->dependencies = tips->items;
   info->count = tips->count;
@@ -254,13 +220,14 @@ int sim_capture_update_dependencies(sim_stream *stream, sim_node *const *depende
   for (size_t i = 0; i < count; i++)
     if (sim_node_check(dependencies[i]) || dependencies[i]->graph != capture->graph)
       return SIM_INVALID_VALUE;
-  node_set joined = {0};
-  node_set *tips = &member_of(stream)->tips;
-  if ((!set && set_join(&joined, tips->items, tips->count)) || set_join(&joined, dependencies, count)) {
-    set_clear(&joined);
+  sim_node_set joined = {0};
+  sim_node_set *tips = &member_of(stream)->tips;
+  if ((!set && sim_node_set_join(&joined, tips->items, tips->count)) ||
+      sim_node_set_join(&joined, dependencies, count)) {
+    sim_node_set_clear(&joined);
     return SIM_OUT_OF_MEMORY;
   }
-  set_clear(tips);
+  sim_node_set_clear(tips);
   *tips = joined;
   return SIM_SUCCESS;
 }
@@ -337,7 +304,7 @@ void sim_capture_leave(sim_stream *stream) {
     link = &(*link)->next;
   member *gone = *link;
   *link = gone->next;
-  set_clear(&gone->tips);
+  sim_node_set_clear(&gone->tips);
   free(gone);
   stream->capture = NULL;
 }
@@ -360,24 +327,24 @@ int sim_capture_add(sim_stream *stream, sim_work *work) {
     sim_work_drop(work);
     return SIM_STREAM_CAPTURE_INVALIDATED;
   }
-  node_set *tips = &member_of(stream)->tips;
+  sim_node_set *tips = &member_of(stream)->tips;
   sim_node *made;
   int result = sim_graph_add(&made, capture->graph, tips->items, tips->count, work);
   if (result)
     return result;
   tips->count = 0;
-  return set_add(tips, made);
+  return sim_node_set_add(tips, made);
 }
 
 int sim_capture_record(sim_stream *stream, sim_event *event) {
   struct sim_capture *capture = stream->capture;
   if (capture->status == INVALIDATED)
     return SIM_STREAM_CAPTURE_INVALIDATED;
-  node_set *nodes = calloc(1, sizeof *nodes);
-  const node_set *tips = &member_of(stream)->tips;
-  if (!nodes || set_join(nodes, tips->items, tips->count)) {
+  sim_node_set *nodes = calloc(1, sizeof *nodes);
+  const sim_node_set *tips = &member_of(stream)->tips;
+  if (!nodes || sim_node_set_join(nodes, tips->items, tips->count)) {
     if (nodes)
-      set_clear(nodes);
+      sim_node_set_clear(nodes);
     free(nodes);
     return SIM_OUT_OF_MEMORY;
   }
@@ -391,7 +358,7 @@ int sim_capture_record(sim_stream *stream, sim_event *event) {
 void sim_capture_forget(sim_event *event) {
   if (!event->capture)
     return;
-  set_clear(event->nodes);
+  sim_node_set_clear(event->nodes);
   free(event->nodes);
   capture_release(event->capture);
   event->capture = NULL;
@@ -405,7 +372,7 @@ static int capture_join(sim_stream *stream, const sim_event *event) {
     return refuse(capture, SIM_CAPTURED_EVENT);
   if (stream->legacy)
     return capture_fail(capture, SIM_STREAM_CAPTURE_IMPLICIT);
-  const node_set *nodes = event->nodes;
+  const sim_node_set *nodes = event->nodes;
   return member_add(capture, stream, nodes->items, nodes->count);
 }
 
@@ -425,6 +392,6 @@ int sim_capture_wait(sim_stream *stream, sim_event *event) {
     other->status = INVALIDATED;
     return capture_fail(capture, SIM_STREAM_CAPTURE_MERGE);
   }
-  const node_set *nodes = event->nodes;
-  return set_join(&member_of(stream)->tips, nodes->items, nodes->count);
+  const sim_node_set *nodes = event->nodes;
+  return sim_node_set_join(&member_of(stream)->tips, nodes->items, nodes->count);
 }

@@ -12,7 +12,7 @@ struct sim_event {
   sim_operation *record;       /* the newest record, or NULL: never recorded (complete) */
   uint64_t time;               /* nanoseconds: when that ran */
   struct sim_capture *capture; /* recorded in a capture */
-  void *nodes;                 /* the capture's nodes that a wait for it depends on (capture.c) */
+  struct sim_node_set *nodes;  /* owned by capture.c: those of the capture that a wait for it depends on */
   unsigned references;         /* the handle and operations; freed with the last */
   bool destroyed;
   struct sim_clock *clock;           /* owned: of the newest record; NULL: not checked */
