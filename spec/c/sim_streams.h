@@ -79,7 +79,7 @@ static inline sim_work work_copy(const sim_allocation *to, const sim_allocation 
 }
 
 static inline sim_work work_host(void (*function)(void *), void *data) {
-  return (sim_work){.kind = SIM_OPERATION_HOST, .call = "cudaLaunchHostFunc", .host = {function, data}};
+  return (sim_work){.kind = SIM_OPERATION_HOST, .call = "cudaLaunchHostFunc", .host = {function, data, false}};
 }
 
 static inline int submit_set(sim_stream *stream, const sim_allocation *to, uint32_t value) {

@@ -26,8 +26,8 @@ typedef struct {
 } sim_ordering;
 void sim_decode_ordering(sim_decoder *decoder, sim_ordering *out);
 
-/* Takes cache operators, eviction priorities and prefetch sizes: hints, all of them without effect. True where a cache policy follows as
-   the last operand. */
+/* Takes cache operators, eviction priorities and prefetch sizes: hints, all of them without effect. True where a
+   cache policy follows as the last operand. */
 bool sim_decode_cache(sim_decoder *decoder);
 
 /* Operand i as an address in `space`; emits what brings it to the width of the space. */
@@ -36,7 +36,8 @@ void sim_decode_address(sim_decoder *decoder, const ptx_operand *operand, ptx_sp
 /* Emits the effect of an acquire or release on what surrounds it. */
 void sim_decode_fence(sim_decoder *decoder, bool device);
 
-/* A handler of a family that lists global, shared and local (in this order), four widths each: `first` is that of global with 8 bits. */
+/* A handler of a family that lists global, shared and local (in this order), four widths each: `first` is that of
+   global with 8 bits. */
 uint16_t sim_decode_width(uint16_t first, uint32_t bytes);
 
 #endif

@@ -1,4 +1,5 @@
-/* atom and red: one handler for each operation and width, the space in a flag; red is an atom whose result goes nowhere. */
+/* atom and red: one handler for each operation and width, the space in a flag; red is an atom whose result goes
+   nowhere. */
 #include "address.h"
 #include "../exec/atomic.h"
 

@@ -1,4 +1,5 @@
-/* cvt between scalar types: what has no op of its own goes by way of 64-bit integers, f32 or f64, without a rounding too many. */
+/* cvt between scalar types: what has no op of its own goes by way of 64-bit integers, f32 or f64, without a rounding
+   too many. */
 #include "convert.h"
 
 static bool is_integer(ptx_type type) {

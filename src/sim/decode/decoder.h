@@ -69,8 +69,8 @@ uint32_t sim_frame_slot(sim_decoder *decoder, sim_slot wanted);
 void sim_frame_specials(sim_decoder *decoder);
 uint32_t sim_frame_register(sim_decoder *decoder, uint32_t index, uint32_t component);
 
-/* place.c: offsets of parameters, returns, local and call variables of one function, before its body is decoded; and of those
-   that are registers, when its frame is begun. */
+/* place.c: offsets of parameters, returns, local and call variables of one function, before its body is decoded; and
+   of those that are registers, when its frame is begun. */
 void sim_place_function(sim_decoder *decoder, sim_function *function);
 void sim_place_registers(sim_decoder *decoder);
 

@@ -152,8 +152,8 @@ static bool address_same(const ptx_operand *a, const ptx_operand *b) {
   return x->kind == PTX_OPERAND_REGISTER ? x->reg == y->reg : x->kind == PTX_OPERAND_SYMBOL && x->symbol == y->symbol;
 }
 
-/* A plain load from the address that a compare-and-swap soon uses: the first guess of its loop, which may be stale. Many programs are
-   written so, and it is no race. */
+/* A plain load from the address that a compare-and-swap soon uses: the first guess of its loop, which may be stale.
+   Many programs are written so, and it is no race. */
 static bool load_is_guess(sim_decoder *decoder, const ptx_instruction *load) {
   enum { NEAR = 64 };
   const ptx_function *function = sim_decode_ptx_function(decoder);

@@ -88,7 +88,8 @@ void sim_decode_convert_packed(sim_decoder *decoder, const sim_conversion *how) 
     to_small(decoder, how);
 }
 
-/* cvt.pack.sat.type.s32[.b32] d, a, b[, c]: a and b clamped to the type, a above b; what is left above them is c's low bits. */
+/* cvt.pack.sat.type.s32[.b32] d, a, b[, c]: a and b clamped to the type, a above b; what is left above them is c's
+   low bits. */
 void sim_decode_convert_pack(sim_decoder *decoder, const ptx_instruction *instruction) {
   static const char *const names[] = {"u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2", NULL};
   static const uint8_t widths[] = {16, 16, 8, 8, 4, 4, 2, 2};

@@ -1,4 +1,5 @@
-/* Where the variables of a function lie: parameters, returned values and those for calls in frame->params, local ones in local memory. */
+/* Where the variables of a function lie: parameters, returned values and those for calls in frame->params, local
+   ones in local memory. */
 #include "decoder.h"
 #include "operands.h"
 

@@ -1,4 +1,5 @@
-/* An estimate of how many registers a compiler would take: the most that are between their first and last use at once. */
+/* An estimate of how many registers a compiler would take: the most that are between their first and last use at
+   once. */
 #include "decoder.h"
 #include "operands.h"
 

@@ -119,7 +119,8 @@ static uint64_t align_up(uint64_t value, uint64_t alignment) {
   return alignment > 1 ? (value + alignment - 1) / alignment * alignment : value;
 }
 
-/* pairs: (symbol, entry), sorted. What many entries use is placed first, so that each one's size is that of its own variables. */
+/* pairs: (symbol, entry), sorted. What many entries use is placed first, so that each one's size is that of its own
+   variables. */
 static void shared_place(sim_decoder *decoder, const edge *pairs, size_t count) {
   sim_program *program = decoder->program;
   const ptx_module *module = program->module;
