@@ -31,11 +31,11 @@ static int copy_stage(sim_work *work) {
 
 static bool address_of_device(uint64_t address) {
   const sim_allocation *allocation = sim_memory_find(address);
-  return allocation && (allocation->kind == SIM_MEMORY_DEVICE || allocation->kind == SIM_MEMORY_MODULE);
+  return allocation && sim_memory_is_device(allocation);
 }
 
-/* The buffer that drivers stage in is small: all but the end of a long copy has arrived when the call returns. Copies that part and
-   leaves the end in `copy`. */
+/* The buffer that drivers stage in is small: all but the end of a long copy has arrived when the call returns.
+   Copies that part and leaves the end in `copy`. */
 static int copy_ahead(sim_copy *copy, sim_stream *stream, const char *call) {
   enum { STAGED_MOST = 1 << 20 };
   if (copy->height > 1 || copy->depth > 1 || copy->width <= STAGED_MOST)
