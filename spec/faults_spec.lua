@@ -60,7 +60,7 @@ local function check_bug(group, case, lines)
   local got = all[case.name]
   assert.same({ code = case.code or 0, call = case.call or got.call, value = case.value or got.value },
     { code = got.code, call = got.call, value = got.value }, texts(got.reports))
-  if case.sticky ~= "any" then assert.equal(case.sticky == false and "0" or tostring(case.code or 0), got.after) end
+  assert.equal(case.sticky == false and "0" or tostring(case.code or 0), got.after)
   if not case.says then
     assert.equal("", texts(got.reports))
     return

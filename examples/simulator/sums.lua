@@ -1,4 +1,4 @@
--- A LuaJIT program that uses the CUDA runtime API directly, on a machine without a GPU. The simulated device tells which
+-- A LuaJIT program that uses the CUDA runtime API directly, on a machine without a GPU. The simulated device says which
 -- threads race in the kernel that forgets to wait.
 --
 --     eval "$(make -s env)"

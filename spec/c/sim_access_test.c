@@ -266,7 +266,7 @@ static void test_stack(void) {
   CHECK_EQUAL(warp->frame->local_top, 64);
   address_words(0, LOCAL_BYTES, 0);
   CHECK_EQUAL(HANDLER(alloca_32)(warp, op, SIM_FULL), SIM_STOP);
-  CHECK_EQUAL(made.grid.result, 700);
+  CHECK_EQUAL(made.grid.result, 714);
   CHECK_SAYS("takes 256 bytes of a stack that has 192 left");
   reports_new();
   launch_end();
@@ -359,7 +359,7 @@ static void test_faults(void) {
   /* Shared, local, parameters. */
   address_words(1, SHARED_BYTES - 31 * 4, 4);
   check_fault(HANDLER(ld_shared_32), op, SIM_FULL, 700, "thread (63,0,0)",
-              "reads 4 bytes at offset 1000 of shared memory, 0 bytes behind the end of its 1000 bytes");
+              "reads 4 bytes at offset 1000 of shared memory, just past the end of its 1000 bytes");
   CHECK_EQUAL(HANDLER(ld_shared_32)(&made.warps[1], op, 0x7fffffffu), SIM_NEXT);
   words(1, ADDRESS)[0] = 996;
   check_fault(HANDLER(st_shared_64), op, 1, 716, "thread (32,0,0)", "not a multiple of 8");

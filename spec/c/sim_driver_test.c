@@ -322,6 +322,26 @@ static void launch_saxpy(sim_kernel *kernel) {
   CHECK_EQUAL(cuMemFree_v2(device_y), 0);
 }
 
+/* What was launched before its code is unloaded runs first. */
+static void test_unload_waits(void) {
+  sim_library *module = NULL;
+  sim_kernel *kernel = NULL;
+  float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {0}, a = 2;
+  uint64_t device_x = allocate(sizeof x), device_y = allocate(sizeof y);
+  uint32_t n = 8;
+  void *arguments[] = {&device_y, &device_x, &a, &n};
+  CHECK_EQUAL(cuModuleLoadData(&module, saxpy), 0);
+  CHECK_EQUAL(cuModuleGetFunction(&kernel, module, "saxpy"), 0);
+  CHECK_EQUAL(cuMemcpyHtoD_v2(device_x, x, sizeof x), 0);
+  CHECK_EQUAL(cuMemcpyHtoD_v2(device_y, y, sizeof y), 0);
+  CHECK_EQUAL(cuLaunchKernel(kernel, 1, 1, 1, 8, 1, 1, 0, NULL, arguments, NULL), 0);
+  CHECK_EQUAL(cuModuleUnload(module), 0);
+  CHECK_EQUAL(cuMemcpyDtoH_v2(y, device_y, sizeof y), 0);
+  CHECK(y[7] == 16);
+  CHECK_EQUAL(cuMemFree_v2(device_x), 0);
+  CHECK_EQUAL(cuMemFree_v2(device_y), 0);
+}
+
 static void test_code(void) {
   sim_library *module = NULL;
   sim_kernel *kernel = NULL;
@@ -426,6 +446,7 @@ int main(void) {
   CHECK_EQUAL(cuCtxSetCurrent(context), 0);
   test_memory();
   test_code();
+  test_unload_waits();
   test_link();
   test_stubs();
   test_loss();

@@ -70,7 +70,7 @@ return {
   {
     name = "an array of a variable size that the stack has no room for",
     bug = takes_room(1024), twin = takes_room(16384),
-    code = 700,
+    code = 714,
     says = {
       "takes_room, block (0,0,0), thread (0,0,0) (@takes room): takes 8000 bytes of a stack that has 1024 left: raise cudaLimitStackSize",
     },

@@ -1,6 +1,6 @@
 -- Accesses out of what a program may touch, and their correct twins.
 -- A case: its bug and twin, the code that must come and from which call, the words of the one report. `sticky = false`: the
--- context goes on, "any": nobody asks; `only = false`: there may be more reports; `value`, `right`: what bug and twin must return.
+-- context goes on; `only = false`: there may be more reports; `value`, `right`: what bug and twin must return.
 local ffi = require "ffi"
 local program = require "spec.faults.program"
 local at = program.at

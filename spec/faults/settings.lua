@@ -48,7 +48,7 @@ return {
   },
   {
     name = "a wait of the host that is missing, and fatal", kernels = false,
-    check = "stream", env = { XCHG_SIM_FATAL = "1" }, code = 719, call = "cudaFreeHost", sticky = "any",
+    check = "stream", env = { XCHG_SIM_FATAL = "1" }, code = 719, call = "cudaFreeHost",
     bug = function(p)
       local source = p:pinned(64, 1)
       p:call("MemcpyAsync", p:device(64), source, 256, 1, p:stream())

@@ -283,7 +283,8 @@ void sim_memory_describe(uint64_t address, uint64_t size, char *text, size_t roo
     else if (below->state == SIM_STATE_PENDING)
       snprintf(text, room, "in memory whose allocation has not run yet in its stream: %s", what);
     else if (size > left)
-      snprintf(text, room, "%s reach past the end of %s", bytes_text(size - left, count, sizeof count), what);
+      snprintf(text, room, "%s %s past the end of %s", bytes_text(size - left, count, sizeof count),
+               size - left == 1 ? "reaches" : "reach", what);
     else
       snprintf(text, room, "in %s", what);
     return;

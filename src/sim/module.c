@@ -10,6 +10,7 @@
 #include "instance.h"
 #include "report.h"
 #include "result.h"
+#include "stream.h"
 
 enum { IMAGE_MOST = 16 << 20 };
 
@@ -261,21 +262,38 @@ int sim_library_load(sim_library **out, const void *image, size_t length, sim_co
 
 /* ---- unloading ---- */
 
+/* Runs the launches that wait, wherever they may wait. */
+static int library_settle(const sim_library *library) {
+  int result = library->context ? sim_context_synchronize(library->context) : SIM_SUCCESS;
+  for (const sim_instance *each = library->instances; each; each = each->next) {
+    int one = sim_context_synchronize(each->context);
+    result = result ? result : one;
+  }
+  for (int i = 0; i < sim_device_count(); i++) {
+    sim_context *primary = &sim_device_get(i)->primary;
+    int one = primary->active ? sim_context_synchronize(primary) : SIM_SUCCESS;
+    result = result ? result : one;
+  }
+  return result;
+}
+
 int sim_library_unload(sim_library *library) {
   if (sim_library_check(library))
     return SIM_INVALID_HANDLE;
+  /* What was launched runs first; a graph that holds a launch cannot run it any more. */
+  int result = library->references > 1 ? library_settle(library) : SIM_SUCCESS;
   sim_handles_remove(&library_handles, library);
   for (sim_library **link = &libraries; *link; link = &(*link)->next)
     if (*link == library) {
       *link = library->next;
       break;
     }
-  /* Launches that wait keep the code; its handles and its memory go now. */
+  /* Launches of graphs keep the code; its handles and its memory go now. */
   for (sim_kernel *each = library->kernels; each; each = each->next)
     sim_handles_remove(&kernel_handles, each);
   sim_instance_drop_all(library);
   sim_library_release(library);
-  return SIM_SUCCESS;
+  return result;
 }
 
 /* Its functions for the context. */

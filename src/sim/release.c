@@ -37,6 +37,8 @@ static int host_release(sim_allocation *allocation, const char *call) {
   int result = SIM_SUCCESS;
   if (sim_config_get()->check & SIM_CHECK_STREAM)
     result = sim_stream_check_host(allocation, allocation->address, allocation->address + allocation->size, true, call);
+  if (result)
+    sim_context_lose(allocation->context, result);
   if (!result)
     result = sim_stream_settle(allocation);
   if (!result)

@@ -34,6 +34,12 @@ static bool address_of_device(uint64_t address) {
   return allocation && sim_memory_is_device(allocation);
 }
 
+/* Waits for the stream, and answers 400 where another thread has destroyed it meanwhile. */
+static int copy_wait(sim_stream *stream) {
+  int result = sim_stream_synchronize(stream);
+  return result ? result : sim_stream_check(stream);
+}
+
 /* The buffer that drivers stage in is small: all but the end of a long copy has arrived when the call returns.
    Copies that part and leaves the end in `copy`. */
 static int copy_ahead(sim_copy *copy, sim_stream *stream, const char *call) {
@@ -45,7 +51,7 @@ static int copy_ahead(sim_copy *copy, sim_stream *stream, const char *call) {
   work.copy.width = work.copy.source_pitch = work.copy.destination_pitch = ahead;
   int result = sim_stream_submit(stream, &work);
   if (!result)
-    result = sim_stream_synchronize(stream);
+    result = copy_wait(stream);
   copy->source += ahead;
   copy->destination += ahead;
   copy->width = copy->source_pitch = copy->destination_pitch = STAGED_MOST;
@@ -63,7 +69,7 @@ int sim_transfer_copy(const sim_copy *copy, sim_stream *stream, bool host_waits,
   sim_copy_order order = captured ? SIM_COPY_ASYNC : sim_copy_ordering(copy);
   bool between_devices = address_of_device(copy->source) && address_of_device(copy->destination);
   if (order == SIM_COPY_STAGED && host_waits)
-    result = sim_stream_synchronize(stream);
+    result = copy_wait(stream);
   if (result)
     return result;
   sim_work work = {.kind = SIM_OPERATION_COPY, .call = call, .device = stream->context->device->ordinal, .copy = *copy};

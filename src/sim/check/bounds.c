@@ -46,9 +46,11 @@ void sim_bounds_misaligned(sim_warp *warp, const sim_op *op, int lane, uint64_t 
 
 void sim_bounds_space(sim_warp *warp, const sim_op *op, int lane, uint64_t address, uint32_t bytes, int what,
                       const char *space, uint64_t size) {
-  char text[24];
-  unsigned long long past = address < size ? address + bytes - size : address - size;
-  sim_warp_fault(warp, op, lane, 700, "%s %s at offset %llu of %s memory, %llu bytes %s the end of its %llu bytes",
-                 what_name(what), bytes_name(bytes, text), (unsigned long long)address, space, past,
-                 address < size ? "past" : "behind", (unsigned long long)size);
+  char text[24], where[48] = "just";
+  uint64_t past = address < size ? address + bytes - size : address - size;
+  if (past)
+    snprintf(where, sizeof where, past == 1 ? "%llu byte" : "%llu bytes", (unsigned long long)past);
+  sim_warp_fault(warp, op, lane, 700, "%s %s at offset %llu of %s memory, %s past the end of its %llu bytes",
+                 what_name(what), bytes_name(bytes, text), (unsigned long long)address, space, where,
+                 (unsigned long long)size);
 }

@@ -13,7 +13,7 @@ void sim_decode_outside(sim_decoder *decoder, const ptx_instruction *instruction
   case PTX_OP_SURED:
   case PTX_OP_SUQ: what = "surfaces"; break;
   case PTX_OP_TENSORMAP: what = "tensor maps"; break;
-  case PTX_OP_MULTIMEM: what = "multicast memory"; break;
+  case PTX_OP_MULTIMEM: what = "multicast operations"; break;
   case PTX_OP_MAPA:
   case PTX_OP_GETCTARANK:
   case PTX_OP_CLUSTERLAUNCHCONTROL: what = "clusters"; break;

@@ -10,8 +10,8 @@
   X(pack_32_64)                                                                                                        \
   X(unpack_32_16)                                                                                                      \
   X(unpack_64_32)                                                                                                      \
-  X(place_32) X(place_64) X(pick_32) X(pick_64) X(shift_64) X(clock_32) X(clock_64) X(is_window) X(is_const)           \
-      X(is_global)
+  X(place_32)                                                                                                          \
+  X(place_64) X(pick_32) X(pick_64) X(shift_64) X(clock_32) X(clock_64) X(is_window) X(is_const) X(is_global)
 
 #define SIM_FLOW_HANDLERS(X) X(bra) X(brx) X(ret) X(exit) X(trap) X(brkpt) X(pause) X(call) X(call_pointer) X(builtin)
 

@@ -1,13 +1,14 @@
 /* The stack of local memory, cache policies, fences. */
 #include "access.h"
 #include "../check/launch.h"
+#include "../result.h"
 
 static int stack_grow(sim_warp *warp, const sim_op *op, uint32_t mask, uint64_t most, uint32_t *at) {
   sim_frame *frame = warp->frame;
   uint64_t alignment = (uint64_t)op->immediate < 16 ? 16 : (uint64_t)op->immediate;
   uint64_t begin = (frame->local_top + alignment - 1) & ~(alignment - 1), room = warp->grid->local_bytes;
   if (begin > room || most > room - begin)
-    return sim_warp_fault(warp, op, sim_first_lane(mask), 700,
+    return sim_warp_fault(warp, op, sim_first_lane(mask), SIM_HARDWARE_STACK_ERROR,
                           "takes %llu bytes of a stack that has %llu left: raise cudaLimitStackSize",
                           (unsigned long long)most, (unsigned long long)(begin > room ? 0 : room - begin));
   frame->local_top = (uint32_t)(begin + most);

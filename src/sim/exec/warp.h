@@ -113,10 +113,10 @@ struct sim_grid {
 /* What stands before a loop over the lanes. Its output may be one of its inputs, never a part of one: a compiler that fears more leaves
    the loop scalar. */
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* loops of scalar code stay as they are */
-#define SIM_LANES _Pragma("clang loop vectorize(assume_safety)")
+#  pragma clang diagnostic ignored "-Wpass-failed" /* loops of scalar code stay as they are */
+#  define SIM_LANES _Pragma("clang loop vectorize(assume_safety)")
 #else
-#define SIM_LANES _Pragma("GCC ivdep")
+#  define SIM_LANES _Pragma("GCC ivdep")
 #endif
 
 /* The mask of each lane: without AVX2 no vector shifts by counts that differ. */
