@@ -1,5 +1,7 @@
 /* Loads: the bytes as they are, the rest of the register zero. What must be extended to a wider register is loaded
    to a temporary first (decode/memory.c). */
+#include <string.h>
+
 #include "access.h"
 
 /* Out of line, so that the loops for each shape are compiled once for each width. */
@@ -8,10 +10,15 @@
     slot *out = SIM_OUT(slot);                                                                                         \
     switch (shape) {                                                                                                   \
     case SIM_SHAPE_STOP: return SIM_STOP;                                                                              \
-    case SIM_SHAPE_CONSECUTIVE:                                                                                        \
-      for (int lane = 0; lane < SIM_WARP_SIZE; lane++)                                                                 \
-        out[lane] = sim_fetch_##bits(lanes->base + (size_t)lane * sizeof(memory));                                     \
+    case SIM_SHAPE_CONSECUTIVE: {                                                                                      \
+      const uint8_t *base = lanes->base; /* memory and registers never share bytes */                                  \
+      if (sizeof(memory) == sizeof(slot))                                                                              \
+        memcpy(out, base, SIM_WARP_SIZE * sizeof(slot));                                                               \
+      else                                                                                                             \
+        SIM_LANES for (int lane = 0; lane < SIM_WARP_SIZE; lane++) out[lane] =                                         \
+            sim_fetch_##bits(base + (size_t)lane * sizeof(memory));                                                    \
       break;                                                                                                           \
+    }                                                                                                                  \
     case SIM_SHAPE_UNIFORM: {                                                                                          \
       slot value = sim_fetch_##bits(lanes->base);                                                                      \
       SIM_STORE(out, value);                                                                                           \

@@ -1,15 +1,21 @@
 /* Stores: the low bytes of the register. Of several lanes that store to one place the highest one wins. */
+#include <string.h>
+
 #include "access.h"
 
 #define STORE(bits, memory, slot)                                                                                      \
   static int store_##bits(const slot *in, uint32_t mask, sim_shape shape, const sim_lanes *lanes) {                    \
     switch (shape) {                                                                                                   \
     case SIM_SHAPE_STOP: return SIM_STOP;                                                                              \
-    case SIM_SHAPE_CONSECUTIVE:                                                                                        \
-      for (int lane = 0; lane < SIM_WARP_SIZE; lane++) {                                                               \
-        sim_put_##bits(lanes->base + (size_t)lane * sizeof(memory), in[lane]);                                         \
-      }                                                                                                                \
+    case SIM_SHAPE_CONSECUTIVE: {                                                                                      \
+      uint8_t *base = lanes->base; /* memory and registers never share bytes */                                        \
+      if (sizeof(memory) == sizeof(slot))                                                                              \
+        memcpy(base, in, SIM_WARP_SIZE * sizeof(slot));                                                                \
+      else                                                                                                             \
+        SIM_LANES for (int lane = 0; lane < SIM_WARP_SIZE; lane++)                                                     \
+            sim_put_##bits(base + (size_t)lane * sizeof(memory), in[lane]);                                            \
       break;                                                                                                           \
+    }                                                                                                                  \
     case SIM_SHAPE_UNIFORM: sim_put_##bits(lanes->base, in[31 - __builtin_clz(mask)]); break;                          \
     case SIM_SHAPE_SCATTERED:                                                                                          \
       for (uint32_t left = mask; left != 0; left &= left - 1) {                                                        \
