@@ -206,17 +206,17 @@ format: lint-ready
 ##valgrind      the specs under valgrind
 asan tsan valgrind:
 	@./bootstrap setup $@
-	@.ci/sanitize $@ $(SPEC)
+	+@.ci/sanitize $@ $(SPEC)
 
 ##fuzz          the fuzzers of spec/c with libFuzzer; RUNS=1000000 inputs each
 fuzz:
 	@./bootstrap setup fuzz
-	@.ci/fuzz
+	+@.ci/fuzz
 
 ##install-test  install the committed tree with LuaRocks in each way that a user may, and use it
 install-test:
 	@./bootstrap setup install-test
-	@.ci/install-test
+	+@.ci/install-test
 
 ##check         lint, specs, sanitizers, install and other CPythons, as the continuous integration does it
 check:

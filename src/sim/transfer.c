@@ -34,10 +34,12 @@ static bool address_of_device(uint64_t address) {
   return allocation && sim_memory_is_device(allocation);
 }
 
-/* Waits for the stream, and answers 400 where another thread has destroyed it meanwhile. */
+/* Waits for the stream, and answers 400 where another thread has destroyed it meanwhile. Default streams live as long as their
+   context. */
 static int copy_wait(sim_stream *stream) {
+  bool made = sim_stream_check(stream) == SIM_SUCCESS;
   int result = sim_stream_synchronize(stream);
-  return result ? result : sim_stream_check(stream);
+  return result || !made ? result : sim_stream_check(stream);
 }
 
 /* The buffer that drivers stage in is small: all but the end of a long copy has arrived when the call returns.
