@@ -199,8 +199,13 @@ static const struct {
   X(eq, x == y)                                                                                                        \
   X(ne, x<y || x> y)                                                                                                   \
   X(lt, x < y)                                                                                                         \
-  X(le, x <= y) X(gt, x > y) X(ge, x >= y) X(equ, !(x < y || x > y)) X(neu, !(x == y)) X(ltu, !(x >= y))               \
-      X(leu, !(x > y)) X(gtu, !(x <= y)) X(geu, !(x < y)) X(num, !isnan(x) && !isnan(y)) X(nan, isnan(x) || isnan(y))
+  X(le, x <= y)                                                                                                        \
+  X(gt, x > y)                                                                                                         \
+  X(ge, x >= y)                                                                                                        \
+  X(equ, !(x < y || x > y))                                                                                            \
+  X(neu, !(x == y))                                                                                                    \
+  X(ltu, !(x >= y))                                                                                                    \
+  X(leu, !(x > y)) X(gtu, !(x <= y)) X(geu, !(x < y)) X(num, !isnan(x) && !isnan(y)) X(nan, isnan(x) || isnan(y))
 #define X(name, holds)                                                                                                 \
   static bool is_##name(double x, double y) {                                                                          \
     return holds;                                                                                                      \
