@@ -40,7 +40,8 @@ SIM_O ?= -O3
 SIM_COMPILE = $(CC) $(CFLAGS) $(BASE) -ffp-contract=off -fno-strict-aliasing
 sim_objects = $(patsubst src/sim/%.c,$(B)/sim/%.o,$(sim_src)) \
   $(foreach isa,$(sim_isas),$(patsubst src/sim/exec/%.c,$(B)/sim/exec/%.$(isa).o,$(sim_exec_src)))
-# file and the SONAME that it carries: empty libraries that need the simulator (the last two need nothing).
+# file and the SONAME that it carries: empty libraries that need the simulator (the last two need nothing). Each has a version
+# node of its name: programs that were linked with NVIDIA's runtime ask for it.
 sim_aliases := sim_cuda=libcuda.so.1 sim_cudart12=libcudart.so.12 sim_cudart13=libcudart.so.13
 sim_hollow := sim_nvjitlink12=libnvJitLink.so.12 sim_nvjitlink13=libnvJitLink.so.13
 alias_file = $(B)/xchg/$(firstword $(subst =, ,$(1))).so
@@ -93,8 +94,10 @@ $(foreach isa,$(sim_isas),$(eval $(call sim_exec_rule,$(isa))))
 define sim_alias_rule
 $(call alias_file,$(1)): $(2) $(B)/sim_flags
 	@mkdir -p $$(@D)
+	@echo '$(lastword $(subst =, ,$(1))) { };' > $$@.map
 	$$(Q)$$(CC) $$(LIBFLAG) $$(LDFLAGS) -Wl,-soname,$(lastword $(subst =, ,$(1))) -Wl,--no-as-needed -Wl,-rpath,'$$$$ORIGIN' \
-	  -x c /dev/null -x none -o $$@ $$(filter %.so,$$^)
+	  -Wl,--version-script=$$@.map -x c /dev/null -x none -o $$@ $$(filter %.so,$$^)
+	@rm -f $$@.map
 endef
 $(foreach alias,$(sim_aliases),$(eval $(call sim_alias_rule,$(alias),$(B)/xchg/sim.so)))
 $(foreach alias,$(sim_hollow),$(eval $(call sim_alias_rule,$(alias),)))

@@ -77,7 +77,7 @@ describe("xchg sim", function()
   end)
 
   for _, row in ipairs {
-    { "a program that is not there", "sim run /no/such/program", 1, "sim run: /no/such/program: No such file" },
+    { "a program that is not there", "sim run /no/such/program", 127, "sim run: /no/such/program: No such file" },
     { "no program", "sim run", 2, "usage:" },
     { "an unknown word", "sim stop", 2, "usage:" },
     { "no word", "sim", 2, "usage:" },

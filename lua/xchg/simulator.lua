@@ -23,6 +23,7 @@ local LINKS = {
   { file = "sim_cuda.so", name = "libcuda.so" },
   { file = "sim_cudart12.so", name = "libcudart.so.12" },
   { file = "sim_cudart13.so", name = "libcudart.so.13" },
+  { file = "sim_cudart13.so", name = "libcudart.so" },
   { file = "sim_nvjitlink12.so", name = "libnvJitLink.so.12" },
   { file = "sim_nvjitlink13.so", name = "libnvJitLink.so.13" },
 }
@@ -42,6 +43,8 @@ int setenv(const char *name, const char *value, int overwrite);
 int execvp(const char *file, const char *const *arguments);
 char *strerror(int code);
 ]]
+
+local ENOENT = 2
 
 local function failure() return ffi.string(ffi.C.strerror(ffi.errno())) end
 
@@ -167,7 +170,9 @@ local function run(variables, arguments)
   for i = 1, count do list[i - 1] = arguments[i] end
   io.stdout:flush()
   ffi.C.execvp(arguments[1], list)
-  return fail(("sim run: %s: %s"):format(arguments[1], failure()))
+  local missing = ffi.errno() == ENOENT
+  fail(("sim run: %s: %s"):format(arguments[1], failure()))
+  return missing and 127 or 126 -- as shells do
 end
 
 --- Runs `xchg sim ...`; gives the exit status.

@@ -41,8 +41,8 @@ static inline void test_fail(const char *file, int line, const char *text) {
     test_checks++;                                                                                                     \
     if (test_got == NULL || strcmp(test_got, test_wanted) != 0) {                                                      \
       char test_text[1200];                                                                                            \
-      snprintf(test_text, sizeof test_text, "%s is\n  \"%s\", not\n  \"%s\"", #got, test_got ? test_got : "(null)",    \
-               test_wanted);                                                                                           \
+      snprintf(test_text, sizeof test_text, "%s is\n  \"%.500s\", not\n  \"%.500s\"", #got,                            \
+               test_got ? test_got : "(null)", test_wanted);                                                           \
       test_fail(__FILE__, __LINE__, test_text);                                                                        \
     }                                                                                                                  \
   } while (0)

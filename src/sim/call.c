@@ -109,6 +109,9 @@ static int call_refusal(const sim_counter *counter, unsigned flags) {
   result = sim_fault_call(counter->name);
   if (result) {
     sim_context *context = sim_context_peek();
+    sim_device *device = sim_device_get(thread.device);
+    if (!context && device)
+      context = &device->primary;
     if (context && sim_result_is_sticky(result))
       sim_context_lose(context, result);
     return result;

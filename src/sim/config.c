@@ -2,10 +2,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "report.h"
 #include "result.h"
@@ -208,8 +210,19 @@ static void fatal_write(const sim_config *in, char *text, size_t room) {
   snprintf(text, room, "%d", in->fatal);
 }
 
+/* A file, as it is named now: the program may change its folder later. It must be one that can be written. */
 static bool log_read(sim_config *out, const char *text) {
-  return read_text(text, &out->log);
+  char folder[PATH_MAX] = "", path[2 * PATH_MAX];
+  if (!*text || !strcmp(text, "none"))
+    return read_text(text, &out->log);
+  if (*text != '/' && !getcwd(folder, sizeof folder))
+    return false;
+  snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", text);
+  FILE *file = fopen(path, "ae");
+  if (!file)
+    return false;
+  fclose(file);
+  return read_text(path, &out->log);
 }
 static void log_write(const sim_config *in, char *text, size_t room) {
   snprintf(text, room, "%s", in->log ? in->log : "");
@@ -265,7 +278,7 @@ static const setting settings[] = {
     {"SCHEDULE", "lazy, eager, random or random:SEED", false, schedule_read, schedule_write},
     {"CHECK", "a list with commas of race, init, stream, all and none", false, check_read, check_write},
     {"FATAL", "1 or 0", false, fatal_read, fatal_write},
-    {"LOG", "a file, or none", false, log_read, log_write},
+    {"LOG", "a file that can be written, or none", false, log_read, log_write},
     {"TRACE", "a file", false, trace_read, trace_write},
     {"FAIL", "rules like cudaMalloc:3:2", false, fail_read, fail_write},
     {"BUDGET", "warp instructions of one launch, with K, M or G behind the number", false, budget_read, budget_write},
