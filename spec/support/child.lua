@@ -45,6 +45,12 @@ local function write(path, text)
 end
 M.read, M.write = read, write
 
+--- Why programs that are not ours cannot be led to the simulator here, or nil: under a checker it is built with it.
+function M.foreign_refused()
+  local mode = os.getenv "XCHG_SANITIZER"
+  return mode and mode ~= "" and ("the simulator is built with " .. mode .. ", which other programs are not") or nil
+end
+
 --- A new empty folder. Remove it with M.remove.
 function M.folder()
   local pipe = assert(io.popen("mktemp -d", "r"))
