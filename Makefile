@@ -75,8 +75,10 @@ $(B)/obj/%.o: src/%.c $(B)/flags
 # ---- the simulated device ----
 $(B)/xchg/sim.so: $(sim_objects) $(B)/sim_objects
 	@mkdir -p $(@D)
+	@echo '{ global: cu*; __cuda*; xsim_*; local: *; };' > $@.map
 	$(Q)$(CC) $(CFLAGS) $(LIBFLAG) $(LDFLAGS) -Wl,-soname,libxchg_sim.so -Wl,-z,nodelete -Wl,-Bsymbolic \
-	  -o $@ $(filter %.o,$^) -lpthread -lm
+	  -Wl,--version-script=$@.map -o $@ $(filter %.o,$^) -lpthread -lm
+	@rm -f $@.map
 
 $(B)/sim/%.o: src/sim/%.c $(B)/sim_flags
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 -- Programs with a planted bug each, on the simulated device: every bug answers the right code and is reported in the right
 -- words, and its correct twin runs under all checks without any report. spec/faults/ holds the programs and their kernels.
--- XCHG_SIM_SEEDS=10: the twins in ten random schedules and the eager one.
+-- XCHG_TEST_SEEDS=10: the twins in ten random schedules and the eager one.
 local child = require "spec.support.child"
 local nvrtc = require "spec.support.nvrtc"
 local run = require("spec.faults.child").run
@@ -87,7 +87,7 @@ local function twin(group, schedule, name)
   return twins[key][name]
 end
 
-local SEEDS = tonumber(os.getenv "XCHG_SIM_SEEDS") or 1
+local SEEDS = tonumber(os.getenv "XCHG_TEST_SEEDS") or 1
 local schedules = { "lazy" }
 if SEEDS > 1 then schedules[2] = "eager" end
 for seed = 1, SEEDS do schedules[#schedules + 1] = "random:" .. seed end
@@ -219,6 +219,8 @@ describe("a wrong setting", function()
     { "FAIL", "cudaMalloc:0:2", "a rule is NAME:nth:code" },
     { "FAIL", "cudaMalloc:1:12345", "a rule is NAME:nth:code" },
     { "FAIL", "lost:0", "lost:n" },
+    { "FAIL", "cudaMaloc:1:2", "there is no function cudaMaloc in the CUDA runtime or driver API" },
+    { "CHEKC", "race", "no such setting; docs/simulator.md lists them" },
   } do
     it(("%s=%s answers 3 and says what it must be"):format(row[1], row[2]), function()
       local all = run("settings", "bug", { NAME }, { ["XCHG_SIM_" .. row[1]] = row[2] })

@@ -1,6 +1,6 @@
 -- Programs of several streams in the simulator's schedules: a correct one shows the same in each and is never reported; one that
 -- forgets a wait shows old data in the lazy schedule and gets away with it in the eager one.
--- XCHG_SIM_SEEDS=10: ten random schedules, and the eager one for correct programs.
+-- XCHG_TEST_SEEDS=10: ten random schedules, and the eager one for correct programs.
 local nvrtc = require "spec.support.nvrtc"
 local run = require("spec.faults.child").run
 local cases = require "spec.faults.schedules"
@@ -8,7 +8,7 @@ local cases = require "spec.faults.schedules"
 local names = {}
 for i, case in ipairs(cases) do names[i] = case.name end
 
-local SEEDS = tonumber(os.getenv "XCHG_SIM_SEEDS") or 1
+local SEEDS = tonumber(os.getenv "XCHG_TEST_SEEDS") or 1
 local schedules = { "lazy" }
 if SEEDS > 1 then schedules[2] = "eager" end
 for seed = 1, SEEDS do schedules[#schedules + 1] = "random:" .. seed end

@@ -107,7 +107,7 @@ static void test_failing(void) {
                                       ":1:2",
                                       "cudaMalloc:0:2",
                                       "cudaMalloc:1:0",
-                                      "a:1:2:3",
+                                      "cudaMalloc:1:2:3",
                                       "cudaMalloc:x:2",
                                       "cudaMalloc:1:77777",
                                       "lost:0",
@@ -118,6 +118,21 @@ static void test_failing(void) {
     CHECK_EQUAL(xsim_fail(wrong[i]), SIM_INVALID_VALUE);
     CHECK(strstr(xsim_error(), "a rule is NAME:nth:code") != NULL);
   }
+  /* A function that is none would never fail, and the test of it always pass. */
+  static const char *const nobody[] = {"cudaMaloc:1:2", "cuMemAlloc_v9x:1:2", "cudaMalloc_ptszz:*:2", "nothing:>1:2"};
+  for (size_t i = 0; i < sizeof nobody / sizeof *nobody; i++) {
+    CHECK_EQUAL(xsim_fail(nobody[i]), SIM_INVALID_VALUE);
+    CHECK(strstr(xsim_error(), "there is no function") != NULL);
+  }
+  /* Versions and twins fail as their function does, stubs too. */
+  static const char *const somebody[] = {"cudaMemcpyAsync_ptsz:1:2", "cuMemAlloc_v2:1:2", "cuMemcpyHtoD_v2_ptds:1:2",
+                                         "cuArray3DCreate:1:2", "cudaMallocArray:1:2"};
+  for (size_t i = 0; i < sizeof somebody / sizeof *somebody; i++)
+    CHECK_EQUAL(xsim_fail(somebody[i]), 0);
+  extern int cudaMemcpyAsync(void *, const void *, size_t, int, void *);
+  CHECK_EQUAL(cudaMemcpyAsync(NULL, NULL, 0, 1, NULL), SIM_OUT_OF_MEMORY);
+  CHECK_EQUAL(xsim_fail(NULL), 0);
+  CHECK_EQUAL(cudaGetLastError(), SIM_OUT_OF_MEMORY);
   /* What was refused has left nothing behind. */
   CHECK_EQUAL(cudaMalloc(&pointer, 16), 0);
   CHECK_EQUAL(cudaFree(pointer), 0);
@@ -161,6 +176,7 @@ static void test_counters(void) {
   CHECK(xsim_stat("bytes") >= bytes + 1000);
   CHECK_EQUAL(cudaFree(pointer), 0);
   CHECK_EQUAL(xsim_stat("allocations"), live);
+  CHECK_EQUAL(xsim_stat("cuMemHostAlloc"), 0); /* there, and not called */
   CHECK(xsim_stat("no such counter") == UINT64_MAX);
   CHECK(xsim_stat(NULL) == UINT64_MAX);
   char text[16];

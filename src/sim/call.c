@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config.h"
 #include "device.h"
@@ -15,7 +16,6 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool forked, initialised;
-static sim_counter *counters;
 static _Thread_local sim_thread thread;
 static _Thread_local uint64_t suspensions; /* a bit for each: whether it refuses */
 
@@ -27,8 +27,30 @@ bool sim_call_forked(void) {
   return forked;
 }
 
-const sim_counter *sim_call_counters(void) {
-  return counters;
+/* The bounds of the section that the linker made of all counters. */
+extern sim_counter *const __start_sim_counters[] __attribute__((visibility("hidden")));
+extern sim_counter *const __stop_sim_counters[] __attribute__((visibility("hidden")));
+
+sim_counter *const *sim_call_counters(size_t *count) {
+  *count = (size_t)(__stop_sim_counters - __start_sim_counters);
+  return __start_sim_counters;
+}
+
+static bool name_known(const char *text, size_t length) {
+  for (sim_counter *const *each = __start_sim_counters; each < __stop_sim_counters; each++)
+    if (!strncmp((*each)->name, text, length) && !(*each)->name[length])
+      return true;
+  return false;
+}
+
+size_t sim_call_name(const char *text, size_t length) {
+  if (name_known(text, length))
+    return length;
+  if (length > 5 && (!strncmp(text + length - 5, "_ptsz", 5) || !strncmp(text + length - 5, "_ptds", 5)))
+    length -= 5;
+  if (length > 3 && !strncmp(text + length - 3, "_v", 2) && !name_known(text, length))
+    length -= 3;
+  return name_known(text, length) ? length : 0;
 }
 
 void sim_call_lock(void) {
@@ -47,15 +69,6 @@ pthread_mutex_t *sim_call_mutex(void) {
 static void child_began(void) {
   forked = initialised;
   pthread_mutex_init(&lock, NULL);
-}
-
-static void call_count(sim_counter *counter) {
-  if (!counter->listed) {
-    counter->listed = true;
-    counter->next = counters;
-    counters = counter;
-  }
-  counter->calls++;
 }
 
 static int call_start(void) {
@@ -121,7 +134,7 @@ static int call_refusal(const sim_counter *counter, unsigned flags) {
 
 int sim_call_enter(sim_counter *counter, unsigned flags) {
   pthread_mutex_lock(&lock);
-  call_count(counter);
+  counter->calls++;
   int result = flags & SIM_CALL_ANYTIME ? SIM_SUCCESS : call_refusal(counter, flags);
   if (result)
     pthread_mutex_unlock(&lock);

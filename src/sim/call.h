@@ -5,17 +5,21 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct sim_context sim_context;
 
-/* One for each public function, static in it; enters a list at its first call. */
-typedef struct sim_counter {
-  const char *name; /* static: "cudaMalloc" */
+/* One for each public function. */
+typedef struct {
+  const char *name; /* static: "cudaMalloc"; several versions and twins may share one */
   uint64_t calls;
-  struct sim_counter *next;
-  bool listed;
 } sim_counter;
+
+/* Defines the counter `variable` of the function called `text`, where all are found, called or not: the linker gathers them. */
+#define SIM_COUNTER(variable, text)                                                                                    \
+  static sim_counter variable = {text, 0};                                                                             \
+  static sim_counter *const variable##_place __attribute__((section("sim_counters"), used)) = &variable
 
 enum {
   SIM_CALL_PLAIN = 0,   /* initialises the simulator where that has not happened */
@@ -51,8 +55,12 @@ typedef struct {
 /* borrowed: for ever, by this thread. */
 sim_thread *sim_thread_get(void);
 
-/* static: the counters of all functions that were called so far. */
-const sim_counter *sim_call_counters(void);
+/* static: the counters of all functions; *count: how many there are. */
+sim_counter *const *sim_call_counters(size_t *count);
+
+/* The name, within `text`, that calls are counted by: that of a function, its version and twin left out ("cuMemAlloc_v2",
+   "cuMemAlloc"). The length of it, 0 for what is no function of either API. */
+size_t sim_call_name(const char *text, size_t length);
 
 /* The lock itself, for the control API (never refused) and for waiting on conditions. */
 void sim_call_lock(void);

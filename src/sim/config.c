@@ -294,6 +294,19 @@ static const setting *setting_find(const char *name) {
   return NULL;
 }
 
+/* A variable whose name only looks like ours: what it was to switch on would silently be off. */
+static bool variable_unknown(const char *variable) {
+  static const char ours[] = "XCHG_SIM_";
+  if (strncmp(variable, ours, sizeof ours - 1) != 0)
+    return false;
+  const char *name = variable + sizeof ours - 1;
+  size_t length = strcspn(name, "=");
+  bool known = length == 3 && !strncmp(name, "DIR", 3); /* the command's: where its links are */
+  for (size_t i = 0; !known && i < sizeof settings / sizeof *settings; i++)
+    known = !strncmp(settings[i].name, name, length) && !settings[i].name[length];
+  return !known;
+}
+
 const sim_config *sim_config_get(void) {
   if (config_read)
     return &config;
@@ -306,6 +319,9 @@ const sim_config *sim_config_get(void) {
     if (text && *text && !settings[i].read(&config, text) && !wrong[0])
       snprintf(wrong, sizeof wrong, "%s=%.100s: it must be %s", name, text, settings[i].wanted);
   }
+  for (char **each = environ; each && *each && !wrong[0]; each++)
+    if (variable_unknown(*each))
+      snprintf(wrong, sizeof wrong, "%.100s: no such setting; docs/simulator.md lists them", *each);
   if (wrong[0]) {
     memcpy(config_wrong, wrong, sizeof wrong);
     sim_report(SIM_REPORT_CONFIG, "%s", config_wrong);

@@ -131,25 +131,35 @@ void xsim_clear_reports(void) {
 
 /* ---- counters ---- */
 
-/* Versions and twins of a function count apart, under one name: all calls of it. */
-static uint64_t calls_named(const char *name) {
-  uint64_t calls = 0;
-  for (const sim_counter *each = sim_call_counters(); each; each = each->next)
-    calls += strcmp(each->name, name) ? 0 : each->calls;
-  return calls;
+/* Several counters may have one name: whether the one at `i` is the first of those that were called. */
+static bool counter_is_first(size_t i) {
+  size_t count;
+  sim_counter *const *counters = sim_call_counters(&count);
+  if (!counters[i]->calls)
+    return false;
+  for (size_t k = 0; k < i; k++)
+    if (counters[k]->calls && !strcmp(counters[k]->name, counters[i]->name))
+      return false;
+  return true;
 }
 
-static bool counter_is_first(const sim_counter *counter) {
-  const sim_counter *first = sim_call_counters();
-  while (strcmp(first->name, counter->name) != 0)
-    first = first->next;
-  return first == counter;
+/* All calls of the function, its versions and twins together. */
+static uint64_t calls_named(const char *name, size_t length) {
+  uint64_t calls = 0;
+  size_t count;
+  sim_counter *const *counters = sim_call_counters(&count);
+  for (size_t i = 0; i < count; i++)
+    if (!strncmp(counters[i]->name, name, length) && !counters[i]->name[length])
+      calls += counters[i]->calls;
+  return calls;
 }
 
 static uint64_t calls_read(void) {
   uint64_t calls = 0;
-  for (const sim_counter *each = sim_call_counters(); each; each = each->next)
-    calls += each->calls;
+  size_t count;
+  sim_counter *const *counters = sim_call_counters(&count);
+  for (size_t i = 0; i < count; i++)
+    calls += counters[i]->calls;
   return calls;
 }
 
@@ -217,8 +227,9 @@ uint64_t xsim_stat(const char *name) {
   for (size_t i = 0; name && i < STATISTICS; i++)
     if (!strcmp(statistics[i].name, name))
       value = statistics[i].read();
-  if (name && value == UINT64_MAX && calls_named(name))
-    value = calls_named(name);
+  size_t length = name ? sim_call_name(name, strlen(name)) : 0;
+  if (length && value == UINT64_MAX)
+    value = calls_named(name, length);
   sim_call_unlock();
   return value;
 }
@@ -241,9 +252,13 @@ size_t xsim_stats(char *text, size_t room) {
     if (value)
       length = line_add(text, room, length, statistics[i].name, value);
   }
-  for (const sim_counter *each = sim_call_counters(); each; each = each->next)
-    if (counter_is_first(each))
-      length = line_add(text, room, length, each->name, calls_named(each->name));
+  size_t count;
+  sim_counter *const *counters = sim_call_counters(&count);
+  for (size_t i = 0; i < count; i++) {
+    const char *name = counters[i]->name;
+    if (counter_is_first(i))
+      length = line_add(text, room, length, name, calls_named(name, strlen(name)));
+  }
   sim_call_unlock();
   return length;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "call.h"
 #include "config.h"
 #include "result.h"
 
@@ -53,6 +54,7 @@ static bool rule_read(rule *out, const char *text, const char *end, uint64_t *lo
   const char *nth_end = memchr(nth, ':', (size_t)(end - nth));
   if (!nth_end)
     return false;
+  out->name[sim_call_name(out->name, strlen(out->name))] = 0; /* versions and twins fail alike */
   out->every = nth_end - nth == 1 && *nth == '*';
   out->sized = nth < nth_end && *nth == '>';
   if (!out->every && !read_count(nth + out->sized, nth_end, &out->nth))
@@ -77,6 +79,12 @@ int sim_fault_add(const char *text, char *message, unsigned room) {
       return SIM_INVALID_VALUE;
     }
     bool is_lost = !strncmp(at, "lost:", 5);
+    size_t name = strcspn(at, ":,");
+    if (!is_lost && at[name] == ':' && name && !sim_call_name(at, name)) {
+      snprintf(message, room, "FAIL=%.*s: there is no function %.*s in the CUDA runtime or driver API",
+               (int)(length > 100 ? 100 : length), at, (int)(name > 60 ? 60 : name), at);
+      return SIM_INVALID_VALUE;
+    }
     if (!rule_read(&read[count], at, at + length, &lost)) {
       snprintf(
           message, room,

@@ -20,7 +20,7 @@
 #define CU_FUNCTION(visible, symbol, name, flags, parameters, before, work)                                            \
   visible int symbol parameters;                                                                                       \
   int symbol parameters {                                                                                              \
-    static sim_counter counter = {#name, 0, NULL, false};                                                              \
+    SIM_COUNTER(counter, #name);                                                                                       \
     static const char call[] = #name;                                                                                  \
     before;                                                                                                            \
     int refused = sim_call_enter(&counter, flags);                                                                     \

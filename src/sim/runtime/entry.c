@@ -23,14 +23,14 @@ static int entry_point(const char *name, void **out, unsigned version, unsigned 
 }
 
 #define ENTRY_PARAMETERS (const char *name, void **out, unsigned long long flags, int *status)
-static sim_counter counter_of_cudaGetDriverEntryPoint = {"cudaGetDriverEntryPoint", 0, NULL, false};
+SIM_COUNTER(counter_of_cudaGetDriverEntryPoint, "cudaGetDriverEntryPoint");
 SIM_RUNTIME_FUNCTION(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint, SIM_CALL_PLAIN, ENTRY_PARAMETERS, (void)0,
                      entry_point(name, out, (unsigned)sim_config_get()->driver_version, flags, status, false))
 SIM_RUNTIME_FUNCTION(cudaGetDriverEntryPoint_ptsz, cudaGetDriverEntryPoint, SIM_CALL_PLAIN, ENTRY_PARAMETERS, (void)0,
                      entry_point(name, out, (unsigned)sim_config_get()->driver_version, flags, status, true))
 
 #define ENTRY_VERSION_PARAMETERS (const char *name, void **out, unsigned version, unsigned long long flags, int *status)
-static sim_counter counter_of_cudaGetDriverEntryPointByVersion = {"cudaGetDriverEntryPointByVersion", 0, NULL, false};
+SIM_COUNTER(counter_of_cudaGetDriverEntryPointByVersion, "cudaGetDriverEntryPointByVersion");
 SIM_RUNTIME_FUNCTION(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion, SIM_CALL_PLAIN,
                      ENTRY_VERSION_PARAMETERS, (void)0, entry_point(name, out, version, flags, status, false))
 SIM_RUNTIME_FUNCTION(cudaGetDriverEntryPointByVersion_ptsz, cudaGetDriverEntryPointByVersion, SIM_CALL_PLAIN,

@@ -39,7 +39,7 @@ static int error_last(bool clear) {
 #define ERROR_QUESTION(name, clear)                                                                                    \
   SIM_EXPORT int name(void);                                                                                           \
   int name(void) {                                                                                                     \
-    static sim_counter counter = {#name, 0, NULL, false};                                                              \
+    SIM_COUNTER(counter, #name);                                                                                       \
     if (sim_call_enter(&counter, SIM_CALL_ANYTIME))                                                                    \
       return SIM_NOT_INITIALIZED;                                                                                      \
     int last = error_last(clear);                                                                                      \

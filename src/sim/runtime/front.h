@@ -40,20 +40,20 @@ static inline sim_stream *sim_runtime_per_thread(sim_stream *stream) {
 
 /* A function without a stream. */
 #define SIM_RUNTIME(name, flags, parameters, work)                                                                     \
-  static sim_counter counter_of_##name = {#name, 0, NULL, false};                                                      \
+  SIM_COUNTER(counter_of_##name, #name);                                                                               \
   SIM_RUNTIME_FUNCTION(name, name, flags, parameters, (void)0, work)                                                   \
   SIM_EXPORT int name parameters
 
 /* One with a parameter `stream`, and its twin name_ptsz. */
 #define SIM_RUNTIME_STREAM(name, flags, parameters, work)                                                              \
-  static sim_counter counter_of_##name = {#name, 0, NULL, false};                                                      \
+  SIM_COUNTER(counter_of_##name, #name);                                                                               \
   SIM_RUNTIME_FUNCTION(name, name, flags, parameters, (void)0, work)                                                   \
   SIM_RUNTIME_FUNCTION(name##_ptsz, name, flags, parameters, stream = sim_runtime_per_thread(stream), work)            \
   SIM_EXPORT int name parameters
 
 /* One that uses the default stream, which `work` calls `stream`, and its twin name_ptds. */
 #define SIM_RUNTIME_DEFAULT(name, flags, parameters, work)                                                             \
-  static sim_counter counter_of_##name = {#name, 0, NULL, false};                                                      \
+  SIM_COUNTER(counter_of_##name, #name);                                                                               \
   SIM_RUNTIME_FUNCTION(name, name, flags, parameters, sim_stream *stream = SIM_STREAM_LEGACY, work)                    \
   SIM_RUNTIME_FUNCTION(name##_ptds, name, flags, parameters, sim_stream *stream = SIM_STREAM_PER_THREAD, work)         \
   SIM_EXPORT int name parameters

@@ -160,7 +160,7 @@ SIM_RUNTIME(cudaGraphInstantiate, SIM_CALL_PLAIN, (sim_graph_exec **out, sim_gra
             exec_create(out, graph, flags));
 SIM_RUNTIME(cudaGraphInstantiateWithFlags, SIM_CALL_PLAIN,
             (sim_graph_exec **out, sim_graph *graph, unsigned long long flags), exec_create(out, graph, flags));
-static sim_counter counter_of_cudaGraphInstantiateWithParams = {"cudaGraphInstantiateWithParams", 0, NULL, false};
+SIM_COUNTER(counter_of_cudaGraphInstantiateWithParams, "cudaGraphInstantiateWithParams");
 SIM_RUNTIME_FUNCTION(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams, SIM_CALL_PLAIN,
                      (sim_graph_exec **out, sim_graph *graph, sim_instantiate_settings *settings), (void)0,
                      exec_create_with(out, graph, settings, false))

@@ -92,7 +92,7 @@ static int hint_advise_any(const void *pointer, size_t count, int advice, uint64
                      newer ? location_of_register(fourth) : location_of_number((int)(uint32_t)fourth));
 }
 
-static sim_counter counter_of_cudaMemPrefetchAsync = {"cudaMemPrefetchAsync", 0, NULL, false};
+SIM_COUNTER(counter_of_cudaMemPrefetchAsync, "cudaMemPrefetchAsync");
 SIM_RUNTIME_FUNCTION(cudaMemPrefetchAsync, cudaMemPrefetchAsync, SIM_CALL_PLAIN,
                      (const void *pointer, size_t count, uint64_t third, uint64_t fourth, sim_stream *fifth), (void)0,
                      hint_prefetch_any(pointer, count, third, fourth, fifth, false, call))

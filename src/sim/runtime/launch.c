@@ -46,7 +46,7 @@ SIM_RUNTIME_STREAM(__cudaLaunchKernel, SIM_CALL_PLAIN, LAUNCH_PARAMETERS,
                    launch(LAUNCH_SETTINGS, function, false, arguments, call));
 
 #define LAUNCH_EX_PARAMETERS (const sim_launch_settings *settings, const void *function, void **arguments)
-static sim_counter counter_of_cudaLaunchKernelExC = {"cudaLaunchKernelExC", 0, NULL, false};
+SIM_COUNTER(counter_of_cudaLaunchKernelExC, "cudaLaunchKernelExC");
 SIM_RUNTIME_FUNCTION(cudaLaunchKernelExC, cudaLaunchKernelExC, SIM_CALL_PLAIN, LAUNCH_EX_PARAMETERS, (void)0,
                      launch_with(settings, function, arguments, false, call))
 SIM_RUNTIME_FUNCTION(cudaLaunchKernelExC_ptsz, cudaLaunchKernelExC, SIM_CALL_PLAIN, LAUNCH_EX_PARAMETERS, (void)0,

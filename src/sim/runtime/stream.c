@@ -203,7 +203,7 @@ SIM_RUNTIME_STREAM(cudaStreamGetAttribute, SIM_CALL_PLAIN, (sim_stream *stream, 
                    stream_get_attribute(stream, attribute, value));
 SIM_RUNTIME_STREAM(cudaStreamSetAttribute, SIM_CALL_PLAIN, (sim_stream *stream, int attribute, const void *value),
                    stream_set_attribute(stream, attribute, value));
-static sim_counter counter_of_cudaStreamCopyAttributes = {"cudaStreamCopyAttributes", 0, NULL, false};
+SIM_COUNTER(counter_of_cudaStreamCopyAttributes, "cudaStreamCopyAttributes");
 SIM_RUNTIME_FUNCTION(cudaStreamCopyAttributes, cudaStreamCopyAttributes, SIM_CALL_PLAIN,
                      (sim_stream *to, sim_stream *from), (void)0, stream_copy_attributes(to, from))
 SIM_RUNTIME_FUNCTION(cudaStreamCopyAttributes_ptsz, cudaStreamCopyAttributes, SIM_CALL_PLAIN,
