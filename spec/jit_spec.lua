@@ -49,6 +49,25 @@ local function load_hot(source)
   return assert(loadstring("local xchg, ffi = ... return function(t, n) " .. source .. " end", "=hot"))(xchg, ffi)
 end
 
+-- The compiler counts what is hot in 64 places, by address: now and then an outer loop shares its place with a function that
+-- the inner one calls, is tried first, and left for the inner one. At another address it is not; what is wrong with the loop
+-- itself comes back at each.
+local function shared_place(aborts)
+  return #aborts == 1 and (aborts[1]:find("leaving loop in root trace", 1, true)
+    or aborts[1]:find("inner loop in root trace", 1, true))
+end
+
+-- The loop, at an address of its own, and what watching its first run gave.
+local function load_apart(source, ...)
+  local kept = {} -- what was tried keeps its address
+  for attempt = 1, 4 do
+    local fn = load_hot(source)
+    kept[#kept + 1] = fn
+    local result, aborts = watch(fn, ...)
+    if attempt == 4 or not shared_place(aborts) then return fn, result, aborts end
+  end
+end
+
 local function interpret(source, ...)
   local fn = load_hot(source)
   jit.off()
@@ -144,9 +163,9 @@ describe("a loop over", function()
 
   for _, row in ipairs(ROWS) do
     it(row[1] .. " compiles", function()
-      local fn = load_hot(row[2])
-      for _ = 1, 3 do
-        local result, aborts = watch(fn, row[3], N)
+      local fn, result, aborts = load_apart(row[2], row[3], N)
+      for round = 1, 3 do
+        if round > 1 then result, aborts = watch(fn, row[3], N) end
         assert.equal("", table.concat(aborts, "\n"))
         assert.equal(result, interpret(row[2], row[3], N))
       end
