@@ -59,13 +59,13 @@ end
 
 -- The loop, at an address of its own, and what watching its first run gave.
 local function load_apart(source, ...)
-  local kept = {} -- what was tried keeps its address
-  for attempt = 1, 4 do
-    local fn = load_hot(source)
+  local kept, fn, result, aborts = {}, nil, nil, nil -- what was tried keeps its address
+  repeat
+    fn = load_hot(source)
     kept[#kept + 1] = fn
-    local result, aborts = watch(fn, ...)
-    if attempt == 4 or not shared_place(aborts) then return fn, result, aborts end
-  end
+    result, aborts = watch(fn, ...)
+  until #kept == 4 or not shared_place(aborts)
+  return fn, result, aborts
 end
 
 local function interpret(source, ...)
