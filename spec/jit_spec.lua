@@ -59,7 +59,8 @@ end
 
 -- The loop, at an address of its own, and what watching its first run gave.
 local function load_apart(source, ...)
-  local kept, fn, result, aborts = {}, nil, nil, nil -- what was tried keeps its address
+  local kept = {} -- what was tried keeps its address
+  local fn, result, aborts
   repeat
     fn = load_hot(source)
     kept[#kept + 1] = fn
