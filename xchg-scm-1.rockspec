@@ -31,9 +31,16 @@ build = {
   },
   install = {
     lua = {
+      ["xchg.allocate"] = "lua/xchg/allocate.lua",
       ["xchg.check"] = "lua/xchg/check.lua",
       ["xchg.command"] = "lua/xchg/command.lua",
+      ["xchg.copy"] = "lua/xchg/copy.lua",
       ["xchg.create"] = "lua/xchg/create.lua",
+      ["xchg.cuda"] = "lua/xchg/cuda/init.lua",
+      ["xchg.cuda.backend"] = "lua/xchg/cuda/backend.lua",
+      ["xchg.cuda.library"] = "lua/xchg/cuda/library.lua",
+      ["xchg.cuda.stream"] = "lua/xchg/cuda/stream.lua",
+      ["xchg.device"] = "lua/xchg/device.lua",
       ["xchg.dtype"] = "lua/xchg/dtype.lua",
       ["xchg.element"] = "lua/xchg/element.lua",
       ["xchg.error"] = "lua/xchg/error.lua",

@@ -7,7 +7,7 @@ local C_RANK = {
 }
 local C_TOP = {
   ["module.c"] = "module", ["abi.c"] = "module", ["abi.h"] = "module",
-  ["xchg.h"] = "xchg.h", ["dlpack.h"] = "dlpack.h",
+  ["xchg.h"] = "xchg.h", ["xchg_cuda.h"] = "xchg.h", ["dlpack.h"] = "dlpack.h",
 }
 local C_GENERATED = { ["abi_text.h"] = "module" }
 local C_LINES = 450
@@ -31,12 +31,13 @@ local GENERATED = { ["src/sim/driver/table.h"] = true }
 local LUA_RANK = {
   command = -1, info = 0, simulator = 0, -- what the command prints
   init = 1, exchange = 2, cuda = 2, tensor = 3, python = 3,
-  create = 4, index = 4, format = 4, view = 5, slots = 6, element = 7, -- what tensor is made of
-  dtype = 8, check = 9, error = 10, lib = 11,
+  index = 4, format = 4, create = 4, copy = 5, allocate = 5.5, -- what tensor is made of
+  view = 6, slots = 6.5, element = 7,
+  dtype = 8, device = 8, check = 9, error = 10, lib = 11,
   core = 12, sim = 12, -- the shared objects
 }
 local OF_TENSOR = {
-  tensor = true, create = true, index = true, format = true, view = true, slots = true, element = true,
+  tensor = true, create = true, copy = true, allocate = true, index = true, format = true, view = true, slots = true, element = true,
 }
 local LUA_LINES = 380
 

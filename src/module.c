@@ -195,11 +195,15 @@ static int core_raise(lua_State *L) {
  * that uses it again (a finalizer, where memory is taken). */
 static int core_raise_scratch(lua_State *L) {
   xchg_error *scratch = (xchg_error *)(uintptr_t)lua_topointer(L, 1), err;
-  const char *where = luaL_checkstring(L, 2), *colon;
+  const char *where = luaL_checkstring(L, 2), *colon, *message;
+  size_t length;
   err = *scratch;
   scratch->code = 0;
   colon = strchr(err.message, ':');
-  return xchg__raisef(L, err.code, "%s%s", where, colon != NULL ? colon : "");
+  lua_pushfstring(L, "%s%s", where, colon != NULL ? colon : "");
+  message = lua_tolstring(L, -1, &length);
+  xchg__raise_push_error(L, &err, message, length);
+  return lua_error(L);
 }
 
 /* core.next(table, key): Lua's next. LuaJITs of 2021 and 2022 compile theirs wrongly: a trace through it may follow half

@@ -15,16 +15,19 @@
 #define XCHG_API __attribute__((visibility("default")))
 
 enum {
-  XCHG_ABI = 1,
-  XCHG_MAX_NDIM = 64,      /* NumPy's and the buffer protocol's limit */
-  XCHG_MESSAGE_BYTES = 512 /* of an error message, with its NUL; longer ones are cut */
+  XCHG_ABI = 2,
+  XCHG_MAX_NDIM = 64,       /* NumPy's and the buffer protocol's limit */
+  XCHG_MESSAGE_BYTES = 1024 /* of an error message, with its NUL; longer ones are cut */
 };
 
 /* ---- errors ------------------------------------------------------------------------------------ */
 
 typedef struct xchg_error {
-  int32_t code; /* 0: none */
-  char message[512];
+  int32_t code;          /* 0: none. The rest is only there with one */
+  int32_t cuda_code;     /* with the code "cuda": CUDA's number, else undefined */
+  const char *cuda_name; /* ... its name ("cudaErrorIllegalAddress"), */
+  const char *call;      /* ... and the function that answered it. Static */
+  char message[1024];
 } xchg_error;
 
 /* The lower-case name of an error code ("unsupported_dtype"), static; NULL for an unknown code. */
@@ -125,9 +128,12 @@ typedef struct xchg_tensor {
 /* The tensor slots of one Lua state. `attention` is not 0 when the state should call core.attend().
  * `busy` counts tensors that have a slot but are not in Lua's weak table yet, where a sweep would take
  * them for dead: C adds one with each slot it gives out, whoever stores the cdata takes one off. */
+typedef struct xchg_cuda_stream xchg_cuda_stream;
+
 typedef struct xchg_arena {
   int32_t attention;
   int32_t busy;
+  xchg_cuda_stream *streams[32]; /* the current stream of each CUDA device; NULL: the legacy default stream */
 } xchg_arena;
 
 enum {
@@ -199,5 +205,7 @@ typedef struct xchg_statistics {
 XCHG_API void xchg_stats(const xchg_arena *arena, xchg_statistics *out);
 /* Bytes of tensor memory that may be live before Lua's collector is run; 0 leaves it. Returns the old one. */
 XCHG_API int64_t xchg_budget(int64_t bytes);
+
+#include "xchg_cuda.h"
 
 #endif

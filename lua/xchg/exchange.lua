@@ -2,7 +2,7 @@
 
 local lib = require "xchg.lib"
 local check = require "xchg.check"
-local create = require "xchg.create"
+local copying = require "xchg.copy"
 local slots = require "xchg.slots"
 local view = require "xchg.view"
 
@@ -16,7 +16,7 @@ local function with_options(x, options)
   local t = M.from_dlpack(x)
   if not options.copy then return t end
   -- Our copy: not every producer makes one when asked, and ours is writable. The original goes at once.
-  local done, copy = pcall(create.clone, t)
+  local done, copy = pcall(copying.clone, t)
   slots.release(t)
   drain()
   if not done then error(copy, 0) end

@@ -1,5 +1,6 @@
 --- xchg: tensors of Python libraries in LuaJIT, without a copy.
 
+local device = require "xchg.device"
 local exchange = require "xchg.exchange"
 local python = require "xchg.python"
 local tensor = require "xchg.tensor"
@@ -12,5 +13,18 @@ local M = {
   equal = tensor.equal, is_tensor = tensor.is_tensor,
   stats = tensor.stats, budget = tensor.budget,
 }
+
+-- What needs CUDA is loaded when it is first asked for.
+setmetatable(M, {
+  __index = function(self, name)
+    if name ~= "cuda" then return nil end
+    local cuda = require "xchg.cuda"
+    rawset(self, "cuda", cuda)
+    return cuda
+  end,
+})
+
+local function backend() return require "xchg.cuda.backend" end
+for _, kind in ipairs { device.CUDA, device.CUDA_HOST, device.CUDA_MANAGED } do device.provide(kind, backend) end
 
 return M

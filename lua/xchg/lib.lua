@@ -9,7 +9,7 @@ end
 
 local M = {}
 
-local EXPECTED_ABI = 1
+local EXPECTED_ABI = 2
 
 -- A host that opened LuaJIT without global symbols (a plug-in, `import lupa`) leaves C modules without
 -- lua_*. The file is mapped: opening it again, globally, makes its symbols visible.

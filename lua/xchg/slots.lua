@@ -133,8 +133,8 @@ end
 function M.check_host(where, t)
   M.check(where, t)
   if bit.band(t._flags, C.XCHG_TENSOR_HOST) == 0 then
-    error_.raise("unsupported_device", "%s: the elements are in %s memory, which the host cannot read; t.ptr is their "
-      .. "address", where, t.device)
+    error_.raise("unsupported_device", "%s: the elements are in %s memory, which the host cannot read; t:to 'cpu' "
+      .. "copies them, t.ptr is their address", where, t.device)
   end
   return t
 end

@@ -3,7 +3,9 @@
 local ffi = require "ffi"
 local lib = require "xchg.lib"
 local check = require "xchg.check"
+local copy = require "xchg.copy"
 local create = require "xchg.create"
+local device = require "xchg.device"
 local dtype = require "xchg.dtype"
 local element = require "xchg.element"
 local error_ = require "xchg.error"
@@ -25,25 +27,10 @@ local function dims(pointer, n)
   return out
 end
 
--- The host, however its memory was made, is one device.
-local single = { cpu = true, cuda_host = true, rocm_host = true }
-local device_names = {}
-
-local function device_name(kind, id)
-  local key = kind * 65536 + id
-  local name = device_names[key]
-  if not name then
-    name = ffi.string(C.xchg_device_name(kind))
-    if not single[name] then name = name .. ":" .. id end
-    device_names[key] = name
-  end
-  return name
-end
-
 local fields = {}
 
 function fields.dtype(t) return dtype.by_id[t._dtype].name end
-function fields.device(t) return device_name(t._device_type, t._device_id) end
+function fields.device(t) return device.name(t._device_type, t._device_id) end
 function fields.ndim(t) return t._ndim end
 function fields.shape(t) return dims(t._shape, t._ndim) end
 function fields.strides(t) return dims(t._strides, t._ndim) end
@@ -71,7 +58,7 @@ function fields.ptr(t) return ffi.cast(slots.pointers[t._dtype], t._ptr) end
 local methods = {
   release = slots.release,
   select = view.select, narrow = view.narrow, transpose = view.transpose, reshape = view.reshape, view = view.view,
-  clone = create.clone, contiguous = create.contiguous, copy_ = create.copy_, fill_ = create.fill_, to = create.to,
+  clone = copy.clone, contiguous = copy.contiguous, copy_ = copy.copy_, fill_ = copy.fill_, to = copy.to,
 }
 
 --- Number of elements.
@@ -294,6 +281,7 @@ M.is_tensor = slots.is_tensor
 M.release = slots.release
 M.stats = slots.stats
 M.budget = slots.budget
-for _, name in ipairs { "empty", "zeros", "ones", "full", "tensor", "equal" } do M[name] = create[name] end
+M.equal = copy.equal
+for _, name in ipairs { "empty", "zeros", "ones", "full", "tensor" } do M[name] = create[name] end
 
 return M

@@ -25,7 +25,11 @@
   X(NO_PYTHON, -17, "no_python")                                                                                       \
   X(FORKED, -18, "forked")                                                                                             \
   X(REENTRY, -19, "reentry")                                                                                           \
-  X(LUAJIT, -20, "unsupported_luajit")
+  X(LUAJIT, -20, "unsupported_luajit")                                                                                 \
+  X(CUDA, -21, "cuda")                                                                                                 \
+  X(NO_CUDA, -22, "no_cuda")                                                                                           \
+  X(COMPILE, -23, "compile")                                                                                           \
+  X(CAPTURE, -24, "capturing")
 
 enum {
 #define XCHG_ERROR_ENUM(name, number, text) XCHG_E_##name = (number),

@@ -11,6 +11,8 @@ enum {
   ALIGNMENT = 64 /* JAX shares only memory aligned so; a cache line, and every vector load */
 };
 
+int (*xchg__storage_retire)(xchg_storage *storage);
+
 static void storage_free(xchg_storage *storage) {
   xchg__count_add(XCHG_COUNT_STORAGES, -1);
   xchg__count_add(XCHG_COUNT_BYTES, -storage->release.bytes);
@@ -39,6 +41,8 @@ xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (
   storage->owner = owner;
   storage->object = object;
   storage->destroy = destroy;
+  storage->last_stream = NULL;
+  storage->uses = NULL;
   xchg__count_add(XCHG_COUNT_STORAGES, 1);
   xchg__count_add(XCHG_COUNT_BYTES, bytes);
   return storage;
@@ -79,6 +83,12 @@ void xchg__storage_release(xchg_storage *storage) {
   if (atomic_load_explicit(&storage->references, memory_order_acquire) > 1 &&
       atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) > 1)
     return;
+  if (storage->last_stream != NULL && xchg__storage_retire(storage))
+    return;
+  xchg__storage_end(storage);
+}
+
+void xchg__storage_end(xchg_storage *storage) {
   if (storage->deferred)
     xchg__release_push(&storage->release);
   else

@@ -19,7 +19,16 @@ struct xchg_storage {
   void *object;     /* the Python object passed in, held by `owner` or by `destroy`; NULL if none */
   /* Gives `owner` and `object` back; may be NULL. `python` as in xchg_release; 0 for one not deferred. */
   void (*destroy)(xchg_storage *storage, int python);
+  /* For memory that work on streams may still be using when the last reference goes; both NULL for all other. */
+  const void *last_stream; /* of the device's back end: the stream that used it last */
+  void *uses;              /* of the device's back end: every stream that did */
 };
+
+/* Called in place of the end of a storage that streams have used (`last_stream` is not NULL): 1 takes it over, to be
+ * ended by xchg__storage_end later; 0 lets it end now. Any thread, runs no foreign code. Set once. */
+extern int (*xchg__storage_retire)(xchg_storage *storage);
+/* What follows the last reference: destroys it, or queues it where that may run Python. */
+void xchg__storage_end(xchg_storage *storage);
 
 /* A new storage with one reference (xchg__storage_release), or NULL and err. On failure the caller
  * keeps the owner. */

@@ -53,8 +53,20 @@ void xchg__raise_push(lua_State *L, int code, const char *message, size_t length
   lua_setmetatable(L, -2);
 }
 
+void xchg__raise_push_error(lua_State *L, const xchg_error *err, const char *message, size_t length) {
+  xchg__raise_push(L, err->code, message, length);
+  if (err->code != XCHG_E_CUDA)
+    return;
+  lua_pushinteger(L, err->cuda_code);
+  lua_setfield(L, -2, "cuda_code");
+  lua_pushstring(L, err->cuda_name);
+  lua_setfield(L, -2, "cuda_name");
+  lua_pushstring(L, err->call);
+  lua_setfield(L, -2, "call");
+}
+
 int xchg__raise(lua_State *L, const xchg_error *err) {
-  xchg__raise_push(L, err->code, err->message, strlen(err->message));
+  xchg__raise_push_error(L, err, err->message, strlen(err->message));
   return lua_error(L);
 }
 

@@ -27,4 +27,7 @@ int xchg__raise(lua_State *L, const xchg_error *err);
 /* The same with a formatted message (as lua_pushfstring formats it). */
 int xchg__raisef(lua_State *L, int code, const char *format, ...);
 
+/* Pushes the error object of a failure in C, with another message. */
+void xchg__raise_push_error(lua_State *L, const xchg_error *err, const char *message, size_t length);
+
 #endif

@@ -1,0 +1,112 @@
+--- Devices by name, and who works on the memory that the host does not.
+--
+-- A device is a string ("cpu", "cuda:1", "cuda_managed:0") or a Device object, whose tostring is that string. What the
+-- host does not do itself is done by a back end that `xchg` registers (the arrows: tensors know of no CUDA).
+
+local ffi = require "ffi"
+local lib = require "xchg.lib"
+local check = require "xchg.check"
+local error_ = require "xchg.error"
+
+local M = {}
+
+local C = lib.C
+
+local types, names = {}, {} -- by name; by number
+for number = 1, 255 do
+  local name = C.xchg_device_name(number)
+  if name ~= nil then types[ffi.string(name)], names[number] = number, ffi.string(name) end
+end
+
+M.CPU, M.CUDA, M.CUDA_HOST, M.CUDA_MANAGED = types.cpu, types.cuda, types.cuda_host, types.cuda_managed
+
+-- The host, however its memory was made, is one device.
+local single = { cpu = true, cuda_host = true, rocm_host = true }
+local by_key = {}
+
+--- "cuda:1".
+---@param kind integer device type
+---@param id integer
+---@return string
+function M.name(kind, id)
+  local key = kind * 65536 + id
+  local name = by_key[key]
+  if not name then
+    name = names[kind]
+    if not single[name] then name = name .. ":" .. id end
+    by_key[key] = name
+  end
+  return name
+end
+
+-- What Device objects have as their metatable's __name.
+M.CLASS = "xchg.Device"
+
+--- Whether a value names a device (known to this machine or not): a string such as "cuda:1", or a Device.
+function M.is(value)
+  if type(value) == "table" then
+    local metatable = getmetatable(value)
+    return type(metatable) == "table" and rawget(metatable, "__name") == M.CLASS
+  end
+  return type(value) == "string" and types[value:match("^([%a_]+):?%d*$")] ~= nil
+end
+
+--- The device type and number that a string or a Device names; the number is nil where none was given ("cuda").
+---@param where string
+---@param value any
+---@return integer type
+---@return integer? id
+function M.parse(where, value)
+  local text = M.is(value) and tostring(value)
+  if not text then
+    if type(value) ~= "string" then
+      error_.raise("wrong_type", "%s: a device is a string such as 'cuda:0' or a Device, got %s", where,
+        check.describe(value))
+    end
+    local known = {}
+    for name in lib.core.next, types do known[#known + 1] = name end
+    error_.raise("unsupported_device", "%s: unknown device '%s'%s", where, value,
+      check.suggest(value:match("^[^:]*"), known))
+  end
+  local name, id = text:match("^([%a_]+):?(%d*)$")
+  if id ~= "" and single[name] and id ~= "0" then
+    error_.raise("unsupported_device", "%s: there is one '%s', without a number; got '%s'", where, name, text)
+  end
+  return types[name], tonumber(id)
+end
+
+-- ---- back ends --------------------------------------------------------------------------------------
+
+---@class xchg.Backend
+---@field resolve fun(where, kind, id?): integer  the device number, checked; the current one for nil
+---@field empty fun(where, kind, id, head, dtype, ndim, extents, zero)  fills the head of a new tensor
+---@field copy fun(where, to, from, options?)  two tensors; broadcasts and casts
+---@field fill fun(where, head, element)  writes an element, given as bytes, everywhere
+---@field simulated fun(): boolean
+
+local loaders, backends = {}, {}
+
+--- Registers who works on the memory of a device type; `load` returns an xchg.Backend or raises why there is none.
+function M.provide(kind, load) loaders[kind] = load end
+
+--- The back end of a device type, loaded on first use. Raises for a device that no one works on.
+---@param where string
+---@param kind integer
+---@return xchg.Backend
+function M.backend(where, kind)
+  local backend = backends[kind]
+  if backend then return backend end
+  local load = loaders[kind]
+  if not load then
+    error_.raise("unsupported_device", "%s: memory of '%s' can be imported and passed on, but not made or copied here",
+      where, names[kind])
+  end
+  backend = load()
+  backends[kind] = backend
+  return backend
+end
+
+--- Whether a device type has a back end, loaded or not.
+function M.has_backend(kind) return loaders[kind] ~= nil end
+
+return M

@@ -1,0 +1,44 @@
+/* pending.h: the launches that may not have ended yet, for the errors that come later.
+ *
+ * CUDA reports what a kernel did wrong at some call that follows. Each Lua state notes its last launches in a ring; a
+ * synchronisation that went well takes off what it has waited for. */
+#ifndef XCHG_CUDA_PENDING_H
+#define XCHG_CUDA_PENDING_H
+
+#include <stddef.h>
+
+#include "core/tensor.h"
+
+enum { XCHG_PENDING_COUNT = 64 };
+
+typedef struct {
+  const char *name; /* of the kernel, static; NULL: an empty place */
+  const void *stream;
+  int32_t device;
+} xchg__pending_launch;
+
+typedef struct xchg__pending_ring xchg__pending_ring;
+struct xchg__pending_ring {
+  uint32_t next; /* counts launches; the place is its remainder */
+  xchg__pending_launch launches[XCHG_PENDING_COUNT];
+  xchg__pending_ring *other; /* of another Lua state */
+};
+
+static inline void xchg__pending_note(xchg__pending_ring *ring, const char *name, const void *stream, int32_t device) {
+  xchg__pending_launch *launch = &ring->launches[ring->next++ % XCHG_PENDING_COUNT];
+  launch->name = name;
+  launch->stream = stream;
+  launch->device = device;
+}
+
+/* The ring of a Lua state, made when it is first asked for; static from then on. NULL for lack of memory. */
+xchg__pending_ring *xchg__pending_ring_of(const xchg_arena *arena);
+/* A wait for `stream` (NULL: for the whole device) has ended well. */
+void xchg__pending_passed(int32_t device, const void *stream);
+/* The launches that may be running, oldest first, as text: "scale on stream 0x55.. of cuda:0, saxpy on ...". Empty for
+ * none. */
+void xchg__pending_text(char *out, size_t room);
+/* A name that lives as long as the process. NULL for lack of memory. */
+const char *xchg__pending_name(const char *name);
+
+#endif

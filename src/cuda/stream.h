@@ -1,0 +1,18 @@
+/* stream.h: streams as C files of this folder share them. */
+#ifndef XCHG_CUDA_STREAM_FILE_H
+#define XCHG_CUDA_STREAM_FILE_H
+
+#include "core/tensor.h"
+
+void xchg__cuda_stream_retain(xchg_cuda_stream *stream);
+
+/* The current stream of a device for a Lua state. Borrowed from the arena, or the static legacy one. NULL and err. */
+xchg_cuda_stream *xchg__cuda_stream_current(const xchg_arena *arena, int32_t device, xchg_error *err);
+
+/* Makes what is queued on `later` from now on wait for what is queued on `earlier` so far, without blocking. Both may be
+ * of different devices. 0 or an error. */
+int xchg__cuda_stream_order(xchg_cuda_stream *later, xchg_cuda_stream *earlier, xchg_error *err);
+/* The same for a handle of somebody else's (1 and 2 are the default streams) on `device`. */
+int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32_t device, xchg_error *err);
+
+#endif

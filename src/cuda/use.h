@@ -1,0 +1,29 @@
+/* use.h: which streams use which memory, so that none is given back under a kernel, and nobody waits for it.
+ *
+ * Whoever queues work that touches a storage marks it with the stream, once for each stream. When the last reference
+ * goes, an event on each of these streams tells when the memory is free: our own memory is freed in the order of its own
+ * stream behind them; foreign memory (a DLPack deleter, a Python object, pinned memory) waits in a list that is looked
+ * through whenever CUDA is entered, and is released when its events have passed. */
+#ifndef XCHG_CUDA_USE_H
+#define XCHG_CUDA_USE_H
+
+#include "core/tensor.h"
+
+/* First or new use on this stream, or a capture: the slow way. 0 or an error, and then nothing may be queued. */
+int xchg__use_add(xchg_storage *storage, xchg_cuda_stream *stream, xchg_error *err);
+
+/* `storage` is used by what is about to be queued on `stream`. During a capture the graph keeps the storage instead. */
+static inline int xchg__use_mark(xchg_storage *storage, xchg_cuda_stream *stream, xchg_error *err) {
+  if (storage->last_stream == stream && stream->capture == NULL)
+    return 0;
+  return xchg__use_add(storage, stream, err);
+}
+
+/* Orders `home` behind every other stream that used the storage, and forgets the uses: before a free in stream order.
+ * Cannot fail: where CUDA does, it waits for the stream instead. */
+void xchg__use_settle(xchg_storage *storage, xchg_cuda_stream *home);
+
+/* Releases what waits in the list and is free by now; `wait`: all of it, after waiting for its events. */
+void xchg__use_poll(int wait);
+
+#endif
