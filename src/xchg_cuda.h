@@ -106,5 +106,9 @@ XCHG_API const void *xchg_cuda_library_kernel(xchg_cuda_library *library, const 
 /* Address and size of a __device__, __constant__ or __managed__ variable on the current device. */
 XCHG_API int32_t xchg_cuda_library_global(xchg_cuda_library *library, const char *name, void **pointer, size_t *size,
                                           xchg_error *err);
+/* A new tensor over a variable on `device`; it keeps the library. Its elements must fit into the variable. */
+XCHG_API int32_t xchg_cuda_library_tensor(xchg_arena *arena, xchg_tensor *out, xchg_cuda_library *library,
+                                          const char *name, int32_t device, int32_t dtype, int32_t ndim,
+                                          const int64_t *shape, xchg_error *err);
 
 #endif
