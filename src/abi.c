@@ -33,6 +33,10 @@
   S(xchg_layout)                                                                                                       \
   F(xchg_layout, shape)                                                                                                \
   F(xchg_layout, strides)                                                                                              \
+  S(xchg_cuda_parameter)                                                                                               \
+  F(xchg_cuda_parameter, name_at)                                                                                      \
+  S(xchg_cuda_entry)                                                                                                   \
+  F(xchg_cuda_entry, max_registers)                                                                                    \
   S(xchg_statistics)                                                                                                   \
   F(xchg_statistics, objects)
 

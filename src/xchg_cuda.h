@@ -111,4 +111,57 @@ XCHG_API int32_t xchg_cuda_library_tensor(xchg_arena *arena, xchg_tensor *out, x
                                           const char *name, int32_t device, int32_t dtype, int32_t ndim,
                                           const int64_t *shape, xchg_error *err);
 
+/* ---- signatures ---------------------------------------------------------------------------------- */
+
+enum {
+  XCHG_CUDA_PARAMETER_INTEGER = 1, /* .u8 to .s32 */
+  XCHG_CUDA_PARAMETER_FLOAT = 2,   /* .f16 to .f64 */
+  XCHG_CUDA_PARAMETER_WORD = 3,    /* 64 bits: an integer or a pointer */
+  XCHG_CUDA_PARAMETER_POINTER = 4, /* 64 bits, marked .ptr */
+  XCHG_CUDA_PARAMETER_BYTES = 5,   /* an array of bytes: a struct, or a half */
+  XCHG_CUDA_PARAMETER_BITS = 6,    /* .b16, .b32, .b64, or known by its size alone: it may be anything */
+  XCHG_CUDA_PARAMETER_MOST = 32764 /* bytes of all parameters of a kernel */
+};
+
+typedef struct xchg_cuda_parameter {
+  int32_t kind;
+  int32_t is_signed; /* 1: .s8 to .s64. Compilers write .u32 for an int too: 0 says nothing */
+  int32_t size;
+  int32_t align;         /* 0: not told */
+  int32_t offset;        /* in the kernel's block of parameters */
+  int32_t pointee_align; /* of .ptr .align; 0: not told */
+  int32_t name_length;   /* the name is text[name_at] and following; 0: none */
+  int32_t name_at;
+} xchg_cuda_parameter;
+
+/* What an entry of PTX says beside its parameters; 0 where it says nothing. */
+typedef struct xchg_cuda_entry {
+  int32_t bytes; /* of all parameters */
+  int32_t max_threads[3];
+  int32_t required_threads[3];
+  int32_t required_cluster[3];
+  int32_t max_cluster; /* blocks */
+  int32_t explicit_cluster;
+  int32_t min_blocks;
+  int32_t max_registers;
+} xchg_cuda_entry;
+
+/* A name in a text. */
+typedef struct xchg_cuda_span {
+  int32_t at;
+  int32_t length;
+} xchg_cuda_span;
+
+/* Reads the entry `name` of a PTX text that is not trusted and may end without NUL. Returns the number of parameters and
+ * writes the first `room` of them, or a negative code. */
+XCHG_API int32_t xchg_cuda_signature_parse(xchg_cuda_entry *entry, xchg_cuda_parameter *out, int32_t room,
+                                           const char *ptx, size_t size, const char *name, xchg_error *err);
+/* The names of the entries of such a text, in its order: their number, the first `room` written. */
+XCHG_API int32_t xchg_cuda_signature_entries(xchg_cuda_span *out, int32_t room, const char *ptx, size_t size,
+                                             xchg_error *err);
+/* Sizes and offsets of a loaded kernel's parameters, as the runtime knows them (all of kind BITS): their number, the first
+ * `room` written. XCHG_E_VERSION where the runtime or the driver is too old to tell. */
+XCHG_API int32_t xchg_cuda_signature_of_kernel(xchg_cuda_parameter *out, int32_t room, const void *kernel,
+                                               xchg_error *err);
+
 #endif
