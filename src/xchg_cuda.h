@@ -14,15 +14,21 @@ enum { XCHG_CUDA_MAX_DEVICES = 32 };
 
 /* ---- finding CUDA -------------------------------------------------------------------------------- */
 
-/* Where to look. NULL fields: nowhere. Borrowed until xchg_cuda_open returns. */
+/* Where else to look. Borrowed until the function returns. */
 typedef struct xchg_cuda_places {
-  const char *simulator; /* file of the simulated device: nothing else is looked at then */
-  const char *runtime;   /* file of a CUDA runtime: nothing else is looked at then */
-  const char *folders;   /* site-packages folders of Pythons, one a line: CUDA also comes in wheels */
+  const char *folders; /* site-packages folders of Pythons, one a line: CUDA also comes in wheels. NULL: none */
 } xchg_cuda_places;
 
-/* Opens CUDA once in a process, without initialising a device. 0, or XCHG_E_NO_CUDA with the reason; a failure is
- * remembered and given again. */
+/* Makes the simulated device the CUDA of this process: opens `file` (xchg/sim.so) and the libraries beside it that carry
+ * CUDA's names, for whoever looks for them by name, and nothing more. 0, or XCHG_E_NO_CUDA with the reason (another
+ * driver is in the process, CUDA was opened already): then nothing was changed, unless the file itself was opened. */
+XCHG_API int32_t xchg_cuda_simulate(const char *file, xchg_error *err);
+
+/* 1 where xchg_cuda_open would look into `folders`. Opens nothing. */
+XCHG_API int32_t xchg_cuda_needs_folders(void);
+
+/* Opens CUDA once in a process, the simulated one where xchg_cuda_simulate was called, without initialising a device. 0,
+ * or XCHG_E_NO_CUDA (in a forked child XCHG_E_FORKED) with the reason; a failure is remembered and given again. */
 XCHG_API int32_t xchg_cuda_open(const xchg_cuda_places *places, xchg_error *err);
 
 /* What was found. Strings are static, "" where unknown. */
@@ -41,15 +47,47 @@ XCHG_API const xchg_cuda_facts *xchg_cuda_known(void);
 
 /* ---- devices ------------------------------------------------------------------------------------- */
 
-/* The thread's current device. */
+/* The thread's current device. Initialises none. */
 XCHG_API int32_t xchg_cuda_device_current(int32_t *out, xchg_error *err);
-XCHG_API int32_t xchg_cuda_device_select(int32_t device, xchg_error *err);
+
+/* The device that a call or a stretch of Lua works on, made current for that time. */
+typedef struct xchg_cuda_guard {
+  void *context;    /* that was current */
+  int32_t device;   /* that was current */
+  int32_t switched; /* and has to be put back */
+} xchg_cuda_guard;
+
+/* Makes `device` current for this thread, and initialises it. What was current is put back by _leave, also after other
+ * code has changed it in between. _leave does nothing for a guard that was not entered (all zero). */
+XCHG_API int32_t xchg_cuda_device_enter(xchg_cuda_guard *guard, int32_t device, xchg_error *err);
+XCHG_API void xchg_cuda_device_leave(xchg_cuda_guard *guard);
+
+typedef struct xchg_cuda_device {
+  char name[256];       /* "Simulated CUDA device (sm_90)" */
+  char uuid[48];        /* "GPU-7d4e5b6a-...", "" where unknown */
+  char pci[32];         /* "0000:01:00.0" */
+  int32_t major, minor; /* compute capability */
+  int32_t multiprocessors, warp_size, max_threads_per_block;
+  int64_t memory; /* bytes */
+} xchg_cuda_device;
+
+/* What a device is; initialises none. */
+XCHG_API int32_t xchg_cuda_device_describe(xchg_cuda_device *out, int32_t device, xchg_error *err);
+/* A cudaDeviceAttr by its number. */
+XCHG_API int32_t xchg_cuda_device_attribute(int32_t *out, int32_t attribute, int32_t device, xchg_error *err);
+/* Free and total bytes, for all programs that use the device. */
+XCHG_API int32_t xchg_cuda_device_memory(int64_t *available, int64_t *total, int32_t device, xchg_error *err);
+/* Waits for all that is queued on a device, then releases what waited for that. */
+XCHG_API int32_t xchg_cuda_device_synchronize(int32_t device, xchg_error *err);
+/* Whether kernels and copies of `device` can reach memory of `peer`: 1, 0 or an error. */
+XCHG_API int32_t xchg_cuda_device_can_access(int32_t device, int32_t peer, xchg_error *err);
 
 /* ---- streams ------------------------------------------------------------------------------------- */
 
 enum {
   XCHG_CUDA_STREAM_NONBLOCKING = 1, /* does not order itself with the legacy default stream */
-  XCHG_CUDA_STREAM_EXTERNAL = 2     /* somebody else's */
+  XCHG_CUDA_STREAM_EXTERNAL = 2,    /* somebody else's */
+  XCHG_CUDA_STREAM_CLOSED = 4       /* ... who may have destroyed it: only `last` is asked from then on */
 };
 
 struct xchg_cuda_graph;
@@ -62,12 +100,91 @@ struct xchg_cuda_stream {
   int32_t priority;
   int32_t references;              /* atomic */
   struct xchg_cuda_graph *capture; /* the graph that is being captured on it by this library; NULL: none */
+  void *last;                      /* of a closed one: an event behind all that was queued; NULL: nothing was */
 };
 
 /* The legacy default stream of a device: one for the process, never freed. Borrowed; NULL and err. */
 XCHG_API xchg_cuda_stream *xchg_cuda_stream_legacy(int32_t device, xchg_error *err);
+/* A new stream of a device; `flags` 0 or XCHG_CUDA_STREAM_NONBLOCKING. New (xchg_cuda_stream_release). */
+XCHG_API int32_t xchg_cuda_stream_new(xchg_cuda_stream **out, int32_t device, int32_t flags, int32_t priority,
+                                      xchg_error *err);
+/* A record for a stream that somebody else made, or for one of the default streams (1, 2). `device` -1: the driver is
+ * asked (CUDA 12.8), else the current one; a device that is not the stream's is an error. The stream must live until
+ * xchg_cuda_stream_close. New (xchg_cuda_stream_close). */
+XCHG_API int32_t xchg_cuda_stream_adopt(xchg_cuda_stream **out, void *handle, int32_t device, xchg_error *err);
+/* The device of a handle, or -1 where nobody tells. */
+XCHG_API int32_t xchg_cuda_stream_device(void *handle);
+/* Lowest and highest priority; the highest is the lower number. */
+XCHG_API int32_t xchg_cuda_stream_priorities(int32_t device, int32_t *lowest, int32_t *highest, xchg_error *err);
 /* Gives a reference back (NULL does nothing). The last one destroys a stream that we made; what is queued runs on. */
 XCHG_API void xchg_cuda_stream_release(xchg_cuda_stream *stream);
+/* The same for whoever made or adopted it: an adopted stream is not touched from then on. */
+XCHG_API void xchg_cuda_stream_close(xchg_cuda_stream *stream);
+/* Makes it the current stream of its device for a Lua state, which holds a reference; NULL: the legacy default one. */
+XCHG_API void xchg_cuda_stream_select(xchg_arena *arena, int32_t device, xchg_cuda_stream *stream);
+/* Waits until all is done that is queued. */
+XCHG_API int32_t xchg_cuda_stream_synchronize(xchg_cuda_stream *stream, xchg_error *err);
+/* 1: all is done; 0: not yet. */
+XCHG_API int32_t xchg_cuda_stream_query(xchg_cuda_stream *stream, xchg_error *err);
+/* What is queued on `later` from now on waits for what is queued on `earlier` so far; two devices are fine. */
+XCHG_API int32_t xchg_cuda_stream_wait(xchg_cuda_stream *later, xchg_cuda_stream *earlier, xchg_error *err);
+
+/* ---- events -------------------------------------------------------------------------------------- */
+
+typedef struct xchg_cuda_event {
+  void *handle;
+  int32_t device;
+  int32_t timing;
+  uint64_t recorded; /* 0: never; else counts up */
+  uint64_t capture;  /* number of the graph that it was recorded in; 0: none */
+  void *stream;      /* handle of the stream that it was recorded on */
+} xchg_cuda_event;
+
+/* A new event of a device (xchg_cuda_event_release). */
+XCHG_API int32_t xchg_cuda_event_new(xchg_cuda_event **out, int32_t device, int32_t timing, xchg_error *err);
+XCHG_API void xchg_cuda_event_release(xchg_cuda_event *event);
+XCHG_API int32_t xchg_cuda_event_record(xchg_cuda_event *event, xchg_cuda_stream *stream, xchg_error *err);
+/* What is queued on `stream` from now on waits for what the event was recorded behind. */
+XCHG_API int32_t xchg_cuda_event_wait(xchg_cuda_event *event, xchg_cuda_stream *stream, xchg_error *err);
+/* Waits for it. */
+XCHG_API int32_t xchg_cuda_event_synchronize(xchg_cuda_event *event, xchg_error *err);
+/* 1: it has happened (or was never recorded); 0: not yet. */
+XCHG_API int32_t xchg_cuda_event_query(xchg_cuda_event *event, xchg_error *err);
+/* Milliseconds from one to the other; both must have happened. */
+XCHG_API int32_t xchg_cuda_event_elapsed(double *out, xchg_cuda_event *from, xchg_cuda_event *to, xchg_error *err);
+
+/* ---- functions of the host in a stream ------------------------------------------------------------ */
+
+/* Counts how often a place in a stream was reached; whoever asks runs the function then. */
+typedef struct xchg_cuda_host {
+  uint32_t reached; /* atomic */
+  int32_t references;
+} xchg_cuda_host;
+
+/* Queues the place. New (xchg_cuda_host_release). */
+XCHG_API int32_t xchg_cuda_host_queue(xchg_cuda_host **out, xchg_cuda_stream *stream, xchg_error *err);
+XCHG_API void xchg_cuda_host_release(xchg_cuda_host *host);
+
+/* ---- graphs -------------------------------------------------------------------------------------- */
+
+typedef struct xchg_cuda_graph xchg_cuda_graph;
+
+/* Begins a capture on `stream` (not a default one) in this thread. Only one can be open in a thread.
+ * New (xchg_cuda_graph_release), also when the capture fails later. */
+XCHG_API int32_t xchg_cuda_graph_begin(xchg_cuda_graph **out, xchg_cuda_stream *stream, xchg_error *err);
+/* Ends it, in any case. `keep` 0: nothing comes of it; 1: it can be launched; 2: only good for an update. */
+XCHG_API int32_t xchg_cuda_graph_end(xchg_cuda_graph *graph, int32_t keep, xchg_error *err);
+/* Replays it behind what is queued on the stream. */
+XCHG_API int32_t xchg_cuda_graph_launch(xchg_cuda_graph *graph, xchg_cuda_stream *stream, xchg_error *err);
+/* Makes `to` what `from` was launched as: 1, and `from` cannot be launched any more; 0 where its nodes are not the same
+ * kind of work, with the reason (static), and nothing has changed. */
+XCHG_API int32_t xchg_cuda_graph_update(xchg_cuda_graph *from, xchg_cuda_graph *to, const char **reason,
+                                        xchg_error *err);
+/* Writes it as Graphviz text to a file. */
+XCHG_API int32_t xchg_cuda_graph_dot(xchg_cuda_graph *graph, const char *path, int32_t flags, xchg_error *err);
+XCHG_API int64_t xchg_cuda_graph_nodes(const xchg_cuda_graph *graph);
+/* What it keeps is given back when its last launch is done. */
+XCHG_API void xchg_cuda_graph_release(xchg_cuda_graph *graph);
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
@@ -79,6 +196,24 @@ XCHG_API int32_t xchg_cuda_empty(xchg_arena *arena, xchg_tensor *out, int32_t de
 /* Notes that work queued so far on `stream` uses the tensor's memory: it is not given back before that is done. */
 XCHG_API int32_t xchg_cuda_record(xchg_arena *arena, const xchg_tensor *tensor, xchg_cuda_stream *stream,
                                   xchg_error *err);
+
+typedef struct xchg_cuda_memory {
+  int64_t free;        /* bytes that the driver has left, for everybody */
+  int64_t total;       /* of the device */
+  int64_t used;        /* live ones of this library's tensors, imported ones included */
+  uint64_t reserved;   /* held by our pool, in use or not */
+  uint64_t peak;       /* most of the pool that was in use at once */
+  int64_t budget;      /* as xchg_cuda_budget */
+  const char *refusal; /* why there is no pool but cudaMalloc; NULL: there is one. Static */
+} xchg_cuda_memory;
+XCHG_API int32_t xchg_cuda_memory_get(xchg_cuda_memory *out, int32_t device, xchg_error *err);
+
+/* Bytes of a device's memory that may be live before Lua's collector is run, an eighth of it at first; 0 leaves it. The
+ * old one goes to `out`. */
+XCHG_API int32_t xchg_cuda_budget(int64_t *out, int32_t device, int64_t bytes, xchg_error *err);
+
+/* Waits for the device and gives all memory that is not in use back to the driver. Waits for nothing during a capture. */
+XCHG_API int32_t xchg_cuda_trim(int32_t device, xchg_error *err);
 
 /* ---- copies -------------------------------------------------------------------------------------- */
 
@@ -163,5 +298,118 @@ XCHG_API int32_t xchg_cuda_signature_entries(xchg_cuda_span *out, int32_t room, 
  * `room` written. XCHG_E_VERSION where the runtime or the driver is too old to tell. */
 XCHG_API int32_t xchg_cuda_signature_of_kernel(xchg_cuda_parameter *out, int32_t room, const void *kernel,
                                                xchg_error *err);
+
+/* ---- launches ------------------------------------------------------------------------------------ */
+
+/* A kernel of a library, with what each device allows it. Not counted: one owner, one Lua state. */
+typedef struct xchg_cuda_kernel xchg_cuda_kernel;
+
+/* `name` is the mangled one, `shown` what errors call it (copied), `required` the block that the code was compiled for
+ * (three numbers; NULL: any). Keeps the library. New (xchg_cuda_kernel_release). */
+XCHG_API int32_t xchg_cuda_kernel_new(xchg_cuda_kernel **out, xchg_cuda_library *library, const char *name,
+                                      const char *shown, const int32_t *required, xchg_error *err);
+/* What was launched runs on. NULL does nothing. */
+XCHG_API void xchg_cuda_kernel_release(xchg_cuda_kernel *kernel);
+XCHG_API const void *xchg_cuda_kernel_handle(const xchg_cuda_kernel *kernel);
+
+/* A kernel on one device. Bytes of shared memory are of a block. */
+typedef struct xchg_cuda_kernel_facts {
+  int64_t shared_bytes; /* that the code has of its own */
+  int64_t constant_bytes;
+  int64_t local_bytes;          /* of a thread */
+  int64_t dynamic_shared_bytes; /* that a launch may ask for */
+  int64_t dynamic_shared_free;  /* ... without opting in */
+  int32_t max_threads;          /* of a block */
+  int32_t registers;            /* of a thread */
+  int32_t ptx_version;
+  int32_t binary_version;
+  int32_t max_block[3];
+  int32_t max_grid[3];
+  int32_t required_cluster[3]; /* 0: any */
+  int32_t multiprocessors;
+  int32_t warp;
+  int32_t threads_per_multiprocessor;
+  int32_t has_cooperative;
+  int32_t has_clusters;
+} xchg_cuda_kernel_facts;
+
+/* Borrowed from the kernel; loads it on the device where nobody has. */
+XCHG_API int32_t xchg_cuda_kernel_on(const xchg_cuda_kernel_facts **out, xchg_cuda_kernel *kernel, int32_t device,
+                                     xchg_error *err);
+/* How many blocks of `threads` threads and `shared` dynamic bytes a multiprocessor holds at once. */
+XCHG_API int32_t xchg_cuda_kernel_occupancy(int32_t *blocks, xchg_cuda_kernel *kernel, int32_t device, int32_t threads,
+                                            int64_t shared, xchg_error *err);
+/* Threads of a block that fill the device best: of several that do the one nearest above 256. */
+XCHG_API int32_t xchg_cuda_kernel_suggest(int32_t *threads, xchg_cuda_kernel *kernel, int32_t device, int64_t shared,
+                                          xchg_error *err);
+/* Dynamic bytes that are left for each of `blocks` blocks of `threads` threads on a multiprocessor. */
+XCHG_API int32_t xchg_cuda_kernel_available(int64_t *bytes, xchg_cuda_kernel *kernel, int32_t device, int32_t blocks,
+                                            int32_t threads, xchg_error *err);
+/* Blocks of the largest cluster that fits, for blocks of `threads` threads with `shared` dynamic bytes. */
+XCHG_API int32_t xchg_cuda_kernel_cluster(int32_t *blocks, xchg_cuda_kernel *kernel, int32_t device, int32_t threads,
+                                          int64_t shared, xchg_error *err);
+
+/* How a Lua value becomes a parameter. */
+enum {
+  XCHG_CUDA_INPUT_POINTER = 1, /* a tensor */
+  XCHG_CUDA_INPUT_WORD = 2,    /* a tensor or an integer of 64 bits */
+  XCHG_CUDA_INPUT_INTEGER = 3,
+  XCHG_CUDA_INPUT_BOOL = 4,
+  XCHG_CUDA_INPUT_FLOAT = 5,
+  XCHG_CUDA_INPUT_HALF = 6,
+  XCHG_CUDA_INPUT_BFLOAT16 = 7,
+  XCHG_CUDA_INPUT_BYTES = 8 /* a struct */
+};
+
+typedef struct xchg_cuda_input {
+  int32_t kind;
+  int32_t size;       /* bytes */
+  double low, high;   /* of integers */
+  uint32_t dtypes;    /* of tensors that fit: bit n for dtype n */
+  uint32_t alignment; /* that their address must have: a power of two */
+  int32_t written;    /* 0: only read */
+  int32_t cell;       /* its place among the arguments, in bytes */
+  int32_t tensor;     /* its place among `heads`; -1: takes none */
+} xchg_cuda_input;
+
+enum {
+  XCHG_CUDA_LAUNCH_COOPERATIVE = 1,
+  XCHG_CUDA_LAUNCH_CLUSTER = 2,
+  XCHG_CUDA_LAUNCH_OVERLAP = 4, /* may begin before what is queued in front has ended (programmatic dependent launch) */
+  XCHG_CUDA_LAUNCH_NOALIAS = 8,
+  XCHG_CUDA_LAUNCH_BLOCKING = 16
+};
+
+/* What a launch needs, filled in place and used again: CUDA copies it. It begins as CUDA's own configuration does. */
+typedef struct xchg_cuda_frame {
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint64_t shared; /* dynamic bytes */
+  void *handle;    /* of the stream, written by the launch */
+  void *attributes;
+  uint32_t attribute_count;
+  int32_t flags;
+  uint32_t cluster[3];
+  int32_t checked; /* number of the device, plus one, on which the fields above were found possible; set it to 0 when
+                      one of them changes */
+  xchg_cuda_stream *stream; /* NULL: the current one of the device. Borrowed */
+  void **heads;   /* of the tensors, in their order among the parameters; NULL: the argument stands in its cell */
+  uint8_t *cells; /* the arguments; a cell begins at a multiple of 8 */
+  xchg_cuda_kernel *kernel; /* borrowed */
+  int32_t turn;             /* counts the users, so that one sees that another came between */
+  int32_t inputs, tensors;
+} xchg_cuda_frame;
+
+/* A frame for a kernel with these parameters; `cell` and `tensor` of each are filled in. New (xchg_cuda_frame_release). */
+XCHG_API int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_kernel *kernel,
+                                     xchg_cuda_input *inputs, int32_t count, xchg_error *err);
+XCHG_API void xchg_cuda_frame_release(xchg_cuda_frame *frame);
+
+/* Queues the kernel. 0; the number of a parameter whose tensor does not fit (from 1 on; nothing was done, and `err` is
+ * not written); or an error. A grid with a 0 queues nothing. */
+XCHG_API int32_t xchg_cuda_launch(xchg_cuda_frame *frame, xchg_error *err);
+
+/* Where the elements of two tensors lie in the same bytes: 1, else 0. Holes of strides count as theirs. */
+XCHG_API int32_t xchg_cuda_overlap(const xchg_tensor *a, const xchg_tensor *b);
 
 #endif

@@ -1,0 +1,229 @@
+#include "cuda/launch.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dtype.h"
+#include "cuda/failure.h"
+#include "cuda/guard.h"
+#include "cuda/kernel.h"
+#include "cuda/library.h"
+#include "cuda/runtime.h"
+#include "cuda/stream.h"
+#include "cuda/use.h"
+#include "dlpack.h"
+
+/* cudaLaunchConfig_t ends with the number of attributes, 56 bytes in all. */
+_Static_assert(offsetof(xchg_cuda_frame, block) == 12 && offsetof(xchg_cuda_frame, shared) == 24 &&
+                   offsetof(xchg_cuda_frame, handle) == 32 && offsetof(xchg_cuda_frame, attributes) == 40 &&
+                   offsetof(xchg_cuda_frame, attribute_count) == 48,
+               "a frame begins as CUDA's launch configuration");
+_Static_assert(sizeof(xchg__launch_attribute) == 72, "CUDA's launch attribute");
+
+enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4, ATTRIBUTE_OVERLAP = 6 };
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+static size_t round_up(size_t bytes, size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_kernel *kernel, xchg_cuda_input *inputs,
+                            int32_t count, xchg_error *err) {
+  size_t cells = 0, tensors = 0, n = (size_t)count;
+  xchg__frame *frame = NULL;
+  xchg__pending_ring *ring = xchg__pending_ring_of(arena);
+  char *room;
+  *out = NULL;
+  for (size_t i = 0; i < n; i++) {
+    cells = round_up(cells, inputs[i].size > 8 ? 16 : 8);
+    inputs[i].cell = (int32_t)cells;
+    cells += round_up((size_t)inputs[i].size, 8);
+    inputs[i].tensor = inputs[i].kind <= XCHG_CUDA_INPUT_WORD ? (int32_t)tensors++ : -1;
+  }
+  /* One block: cells first in it for their alignment. */
+  size_t head = round_up(sizeof *frame, 16), arguments = head + round_up(cells, 16),
+         heads = arguments + n * sizeof(void *), rules = heads + tensors * sizeof(void *),
+         described = rules + tensors * sizeof(xchg__launch_rule);
+  if (ring == NULL || (room = aligned_alloc(16, round_up(described + n * sizeof *inputs, 16))) == NULL)
+    return xchg__error_set(err, XCHG_E_MEMORY, "launch: no memory for the %d arguments of %s", count, kernel->name);
+  memset(room, 0, round_up(described + n * sizeof *inputs, 16));
+  frame = (xchg__frame *)(void *)room;
+  frame->slots = (const xchg_slots *)arena;
+  frame->ring = ring;
+  frame->arguments = (void **)(void *)(room + arguments);
+  frame->rules = (xchg__launch_rule *)(void *)(room + rules);
+  frame->described = (xchg_cuda_input *)(void *)(room + described);
+  if (n > 0)
+    memcpy(frame->described, inputs, n * sizeof *inputs);
+  frame->head.heads = (void **)(void *)(room + heads);
+  frame->head.cells = (uint8_t *)room + head;
+  frame->head.attributes = frame->attributes;
+  frame->head.kernel = kernel;
+  frame->head.inputs = count;
+  frame->head.tensors = (int32_t)tensors;
+  for (size_t i = 0; i < n; i++) {
+    frame->arguments[i] = frame->head.cells + inputs[i].cell;
+    if (inputs[i].tensor >= 0)
+      frame->rules[inputs[i].tensor] =
+          (xchg__launch_rule){.cell = frame->arguments[i],
+                              .misaligned = (inputs[i].alignment > 0 ? inputs[i].alignment : 1) - 1,
+                              .dtypes = inputs[i].dtypes,
+                              .position = (int32_t)i + 1,
+                              .written = inputs[i].written};
+  }
+  *out = &frame->head;
+  return 0;
+}
+
+void xchg_cuda_frame_release(xchg_cuda_frame *frame) {
+  free(frame);
+}
+
+/* ---- overlap ------------------------------------------------------------------------------------ */
+
+/* The bytes from the first to the last element: [low, high). Empty for no elements. */
+static void span_of(const xchg_tensor *tensor, uintptr_t *low, uintptr_t *high) {
+  int64_t least = 0, most = 0, bits = xchg_dtype_info(tensor->_dtype)->bits;
+  *low = *high = (uintptr_t)tensor->_ptr;
+  if (tensor->_numel == 0)
+    return;
+  for (int d = 0; d < tensor->_ndim; d++) {
+    int64_t reach = (tensor->_shape[d] - 1) * tensor->_strides[d];
+    least += reach < 0 ? reach : 0;
+    most += reach > 0 ? reach : 0;
+  }
+  *low += (uintptr_t)(least * bits / 8);
+  *high += (uintptr_t)(((most + 1) * bits + 7) / 8);
+}
+
+int32_t xchg_cuda_overlap(const xchg_tensor *a, const xchg_tensor *b) {
+  uintptr_t a_low, a_high, b_low, b_high;
+  span_of(a, &a_low, &a_high);
+  span_of(b, &b_low, &b_high);
+  return a_low < b_high && b_low < a_high;
+}
+
+/* The position of a written tensor that lies in the bytes of another one; 0 where none does. */
+static int32_t alias_find(const xchg__frame *frame) {
+  for (int32_t i = 0; i < frame->head.tensors; i++)
+    for (int32_t k = 0; k < frame->head.tensors; k++)
+      if (i != k && frame->rules[i].written && frame->head.heads[i] != NULL && frame->head.heads[k] != NULL &&
+          xchg_cuda_overlap(frame->head.heads[i], frame->head.heads[k]))
+        return frame->rules[i].position;
+  return 0;
+}
+
+/* ---- launches ----------------------------------------------------------------------------------- */
+
+static void attributes_write(xchg__frame *frame) {
+  xchg__launch_attribute *next = frame->attributes;
+  if (frame->head.flags & XCHG_CUDA_LAUNCH_COOPERATIVE)
+    *next++ = (xchg__launch_attribute){.id = ATTRIBUTE_COOPERATIVE, .value.number = 1};
+  if (frame->head.flags & XCHG_CUDA_LAUNCH_CLUSTER) {
+    *next = (xchg__launch_attribute){.id = ATTRIBUTE_CLUSTER};
+    memcpy(next++->value.three, frame->head.cluster, sizeof frame->head.cluster);
+  }
+  if (frame->head.flags & XCHG_CUDA_LAUNCH_OVERLAP)
+    *next++ = (xchg__launch_attribute){.id = ATTRIBUTE_OVERLAP, .value.number = 1};
+  frame->head.attribute_count = (uint32_t)(next - frame->attributes);
+}
+
+/* XCHG_LAUNCH_BLOCKING: what the kernel does wrong is the error of its launch. */
+static int launch_wait(const xchg__frame *frame, int32_t device, xchg_error *err) {
+  int result = xchg__rt.cudaStreamSynchronize(frame->head.handle);
+  if (result != 0)
+    return xchg__cuda_fail(err, result, "cudaStreamSynchronize", "launch: %s<<<(%u, %u, %u), (%u, %u, %u)>>> on cuda:%d",
+                           frame->head.kernel->name, frame->head.grid[0], frame->head.grid[1], frame->head.grid[2],
+                           frame->head.block[0], frame->head.block[1], frame->head.block[2], device);
+  xchg__pending_passed(device, frame->head.handle);
+  return 0;
+}
+
+/* The device is current, and all tensors fit. */
+static int32_t launch_queue(xchg__frame *frame, int32_t device, xchg_error *err) {
+  xchg_cuda_frame *head = &frame->head;
+  xchg_cuda_stream *stream = head->stream;
+  int32_t code;
+  int result;
+  if (head->checked != device + 1) {
+    if ((code = xchg__kernel_check(head, device, err)) != 0)
+      return code;
+    attributes_write(frame);
+  }
+  if (head->flags & XCHG_CUDA_LAUNCH_NOALIAS && (code = alias_find(frame)) != 0)
+    return code;
+  if (head->grid[0] == 0 || head->grid[1] == 0 || head->grid[2] == 0)
+    return 0;
+  if (stream == NULL && (stream = frame->slots->head.streams[device]) == NULL &&
+      (stream = xchg_cuda_stream_legacy(device, err)) == NULL)
+    return err->code;
+  for (int32_t i = 0; i < head->tensors; i++) {
+    const xchg_tensor *tensor = head->heads[i];
+    if (tensor == NULL)
+      continue;
+    *frame->rules[i].cell = tensor->_ptr;
+    code = xchg__use_mark(xchg__slot_get(frame->slots, tensor->_slot)->storage, stream, err);
+    if (code != 0)
+      return code;
+  }
+  if ((code = xchg__use_mark(head->kernel->library->storage, stream, err)) != 0)
+    return code;
+  head->handle = stream->handle;
+  result = xchg__rt.cudaLaunchKernelExC(head, head->kernel->handle, frame->arguments);
+  if (result != 0)
+    return xchg__cuda_fail(err, result, "cudaLaunchKernelExC", "launch: %s<<<(%u, %u, %u), (%u, %u, %u)>>> on cuda:%d",
+                           head->kernel->name, head->grid[0], head->grid[1], head->grid[2], head->block[0],
+                           head->block[1], head->block[2], device);
+  xchg__pending_note(frame->ring, head->kernel->name, stream->handle, device);
+  if (head->flags & XCHG_CUDA_LAUNCH_BLOCKING && stream->capture == NULL)
+    return launch_wait(frame, device, err);
+  return 0;
+}
+
+static int32_t launch_guarded(xchg__frame *frame, int32_t device, xchg_error *err) {
+  xchg__cuda_guard guard;
+  int32_t code;
+  if (device < 0 && (code = xchg_cuda_device_current(&device, err)) != 0)
+    return code;
+  if ((code = xchg__cuda_enter(&guard, device, err)) != 0)
+    return code;
+  code = launch_queue(frame, device, err);
+  xchg__cuda_leave(&guard);
+  return code;
+}
+
+/* Whether the device's primary context is current already, which is the usual case. A forked child's driver does not
+ * answer 0. */
+static int is_current(int32_t device) {
+  void *context;
+  return xchg__cuda_primary[device] != NULL && xchg__drv.cuCtxGetCurrent != NULL &&
+         xchg__drv.cuCtxGetCurrent(&context) == 0 && context == xchg__cuda_primary[device];
+}
+
+int32_t xchg_cuda_launch(xchg_cuda_frame *head, xchg_error *err) {
+  xchg__frame *frame = (xchg__frame *)(void *)head;
+  int32_t device = head->stream != NULL ? head->stream->device : -1;
+  for (int32_t i = 0; i < head->tensors; i++) {
+    const xchg_tensor *tensor = head->heads[i];
+    const xchg__launch_rule *rule = &frame->rules[i];
+    if (tensor == NULL)
+      continue;
+    if (!(rule->dtypes >> (tensor->_dtype & 31) & 1) || ((uintptr_t)tensor->_ptr & rule->misaligned) != 0 ||
+        (rule->written && tensor->_flags & XCHG_TENSOR_READONLY) || xchg__slot_get(frame->slots, tensor->_slot) == NULL)
+      return rule->position;
+    if (tensor->_device_type == kDLCUDA) {
+      if (device < 0)
+        device = tensor->_device_id;
+      else if (device != tensor->_device_id)
+        return rule->position;
+    } else if (tensor->_device_type != kDLCUDAHost && tensor->_device_type != kDLCUDAManaged) {
+      return rule->position;
+    }
+  }
+  if (device < 0 || device >= XCHG_CUDA_MAX_DEVICES || !is_current(device))
+    return launch_guarded(frame, device, err);
+  return launch_queue(frame, device, err);
+}
