@@ -226,6 +226,65 @@ XCHG_API int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const
 XCHG_API int32_t xchg_cuda_fill(xchg_arena *arena, const xchg_tensor *dst, const void *element,
                                 xchg_cuda_stream *stream, xchg_error *err);
 
+/* ---- compiling ----------------------------------------------------------------------------------- */
+
+/* NVRTC, NVIDIA's runtime compiler. It needs no GPU and no driver. Strings are static, "" where unknown. */
+typedef struct xchg_nvrtc_facts {
+  int32_t state;   /* 0: not looked for yet; 1: usable; -1: not, see `reason` */
+  int32_t version; /* 13050 */
+  int32_t arch_count;
+  int32_t archs[64];   /* what it compiles for: 75, 80, ... ascending */
+  const char *path;    /* its file */
+  const char *include; /* folders of the headers that belong to it, one a line */
+  const char *reason;  /* why there is none */
+  const char *report;  /* a line for each place that was looked at */
+} xchg_nvrtc_facts;
+
+/* Opens NVRTC, once. `folders` as in xchg_cuda_places. 0, or XCHG_E_NO_CUDA with the reason. */
+XCHG_API int32_t xchg_nvrtc_open(const char *folders, xchg_error *err);
+XCHG_API const xchg_nvrtc_facts *xchg_nvrtc_known(void);
+
+/* What is to be compiled. Everything is copied; strings end in NUL. */
+typedef struct xchg_compile_request {
+  const char *source;
+  const char *name;                /* of the program, as messages call it: "program.cu" */
+  const char *const *options;      /* as NVRTC takes them, those of NVRTC's own headers aside */
+  const char *const *names;        /* name expressions: "scale<float>" */
+  const char *const *header_names; /* headers that are given as text */
+  const char *const *header_texts;
+  const char *const *folders; /* where the user's own headers lie; they are in `options` too */
+  int32_t option_count, name_count, header_count, folder_count;
+  const char *cache;   /* folder of the cache; NULL: compile, and keep nothing */
+  int64_t cache_bytes; /* that it may hold */
+} xchg_compile_request;
+
+typedef struct xchg_compile_result {
+  int32_t code;   /* 0; "compile": the log says why; else see `message` */
+  int32_t nvrtc;  /* what NVRTC answered */
+  int32_t cached; /* 1: came from the cache */
+  int32_t files;  /* files of the user that the program was made of, too */
+  int64_t ptx_size, cubin_size, log_size;
+  const char *ptx;   /* ends in NUL, which is not counted */
+  const char *cubin; /* NULL for virtual architectures */
+  const char *log;
+  const char *const *lowered; /* the mangled name of each name expression */
+  const char *message;        /* of a failure that is none of the source */
+  const char *note;           /* why the cache was not used; "" */
+} xchg_compile_result;
+
+typedef struct xchg_compile_job xchg_compile_job;
+
+/* Compiles, or takes from the cache what was compiled before: before it returns, or (`background`) on another thread.
+ * New (xchg_compile_release). Failures of the compilation itself are in the result. */
+XCHG_API int32_t xchg_compile_start(xchg_compile_job **out, const xchg_compile_request *request, int32_t background,
+                                    xchg_error *err);
+/* 1 when it has ended, 0 while it has not. Negative in a forked child, where it never will. */
+XCHG_API int32_t xchg_compile_done(xchg_compile_job *job, xchg_error *err);
+/* Waits for the end: blocks. Borrowed from the job; NULL and err in a forked child. */
+XCHG_API const xchg_compile_result *xchg_compile_wait(xchg_compile_job *job, xchg_error *err);
+/* Gives the job back, whether it has ended or not. NULL does nothing. */
+XCHG_API void xchg_compile_release(xchg_compile_job *job);
+
 /* ---- code ---------------------------------------------------------------------------------------- */
 
 /* A loaded image of kernels, for all devices. Counted: kernels of it that are in use keep it. */

@@ -24,6 +24,10 @@ setmetatable(M, {
   end,
 })
 
+-- Python's libraries look for CUDA by name when they are imported: the simulated device must be there before. Where it
+-- cannot be, cuda.available() says why.
+if os.getenv("XCHG_CUDA") == "sim" then require "xchg.cuda.library" end
+
 local function backend() return require "xchg.cuda.backend" end
 for _, kind in ipairs { device.CUDA, device.CUDA_HOST, device.CUDA_MANAGED } do device.provide(kind, backend) end
 

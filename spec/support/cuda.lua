@@ -1,17 +1,106 @@
---- CUDA for specs: the simulated device, or hardware with XCHG_CUDA=real.
+--- CUDA for specs: the simulated device with two devices and all its checkers, or hardware with XCHG_CUDA=real.
+--- Require it at the head of a spec file, and end each test with `after_each(cuda_.reports_none)`.
 
-local ffi = require "ffi"
 local xchg = require "xchg"
 
 local M = {}
 
-ffi.cdef [[ int setenv(const char *, const char *, int); ]]
-if os.getenv("XCHG_CUDA") ~= "real" then
-  ffi.C.setenv("XCHG_CUDA", "sim", 1)
-  ffi.C.setenv("XCHG_SIM_DEVICES", os.getenv("XCHG_SIM_DEVICES") or "2", 0)
-  ffi.C.setenv("XCHG_SIM_LOG", "none", 0)
+local cuda = xchg.cuda
+M.cuda = cuda
+
+M.real = os.getenv("XCHG_CUDA") == "real"
+M.simulated = not M.real
+
+if M.simulated then
+  cuda.use "sim"
+  -- Fixed once a device exists, and then they were set by whoever came first.
+  pcall(cuda.sim.configure, "DEVICES", os.getenv("XCHG_SIM_DEVICES") or 2)
+  cuda.sim.configure("CHECK", os.getenv("XCHG_SIM_CHECK") or "all")
+  cuda.sim.configure("LOG", os.getenv("XCHG_SIM_LOG") or "none")
 end
 
-M.cuda = xchg.cuda
+--- Variables for child.run: a process of its own with the same CUDA.
+---@param more? table<string, string>
+---@return table<string, string>
+function M.env(more)
+  local env = M.real and { XCHG_CUDA = "real" }
+    or { XCHG_CUDA = "sim", XCHG_SIM_DEVICES = "2", XCHG_SIM_CHECK = "all", XCHG_SIM_LOG = "none" }
+  for name, value in pairs(more or {}) do env[name] = value end
+  return env
+end
+
+--- Skips a test that needs what only the simulated device can: failures on command, reports.
+function M.only_simulated()
+  if M.real then pending "only on the simulated device" end
+end
+
+--- Skips a test that needs a second device.
+function M.only_with_two()
+  if cuda.device_count() < 2 then pending "only one device here" end
+end
+
+-- How many reports of a kind were looked at already. Faults are of kernels, the rest of the checkers; "load", "stub",
+-- "config", "note" are no findings by themselves.
+local FINDINGS = { "fault", "race", "init", "stream" }
+
+local function found(kinds)
+  local lines = {}
+  for _, kind in ipairs(kinds) do
+    for _, report in ipairs(cuda.sim.reports(kind)) do lines[#lines + 1] = report.text end
+  end
+  return lines
+end
+
+--- Fails with the texts if the simulator has found anything since the last time; for after_each. Looks through what is
+--- queued first: nothing runs before somebody waits.
+function M.reports_none()
+  if M.real then return end
+  for index = 0, cuda.device_count() - 1 do cuda.synchronize(index) end
+  local lines = found(FINDINGS)
+  cuda.sim.clear_reports()
+  if #lines > 0 then error("the simulated device reports:\n  " .. table.concat(lines, "\n  "), 2) end
+end
+
+--- The texts of a kind that were reported, which must be there; they are no failure of the test then. "" on hardware.
+---@param kind string
+---@return string
+function M.expect_reports(kind)
+  if M.real then return "" end
+  local lines = found { kind }
+  cuda.sim.clear_reports()
+  if #lines == 0 then error("the simulated device has no report of the kind " .. kind, 2) end
+  return table.concat(lines, "\n")
+end
+
+local LIVE = { "streams", "events", "graphs", "graph_execs", "libraries", "allocations", "pinned", "registered",
+  "managed" }
+
+local function settle()
+  jit.flush() -- a trace keeps the objects that it was compiled for
+  for _ = 1, 3 do
+    collectgarbage()
+    collectgarbage()
+    for index = 0, cuda.device_count() - 1 do cuda.synchronize(index) end
+  end
+  xchg.python.collect()
+end
+
+--- What is alive on the devices; call the result at the end of a test: it fails where more is alive than now. Objects of
+--- the library that live as long as the process (cached code, pools) are to be made before.
+---@return fun()
+function M.balance()
+  if M.real then return function() end end
+  settle()
+  local before = {}
+  for _, name in ipairs(LIVE) do before[name] = cuda.sim.stats()[name] end
+  return function()
+    settle()
+    local lost, now = {}, cuda.sim.stats()
+    for _, name in ipairs(LIVE) do
+      if now[name] > before[name] then lost[#lost + 1] = ("%s: %d"):format(name, now[name] - before[name]) end
+    end
+    if #lost > 0 then error("left behind on the devices: " .. table.concat(lost, ", "), 2) end
+  end
+end
 
 return M

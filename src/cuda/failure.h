@@ -12,6 +12,9 @@
 int xchg__cuda_fail(xchg_error *err, int result, const char *call, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* What a code means and what to do about it, a part of a sentence. Static. */
+const char *xchg__cuda_meaning(int result);
+
 /* 1 for a result after which nothing works on the context any more. */
 int xchg__cuda_is_sticky(int result);
 

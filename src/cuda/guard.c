@@ -5,56 +5,84 @@
 
 void *xchg__cuda_primary[XCHG_CUDA_MAX_DEVICES];
 
-/* The primary context of `device`, made if it is not there. NULL without a driver to ask. */
-static void *primary_of(int32_t device) {
+/* Makes sure of the primary context of `device`, which initialises it. Retained once, for good: everybody in the process
+ * shares it. */
+static int primary_retain(int32_t device, xchg_error *err) {
   void *context = NULL;
-  if (xchg__cuda_primary[device] != NULL)
-    return xchg__cuda_primary[device];
-  if (xchg__drv.cuDevicePrimaryCtxRetain == NULL || xchg__drv.cuDevicePrimaryCtxRetain(&context, device) != 0)
-    return NULL;
-  xchg__cuda_primary[device] = context; /* retained once, for good */
-  return context;
+  int result;
+  if (__atomic_load_n(&xchg__cuda_primary[device], __ATOMIC_ACQUIRE) != NULL)
+    return 0;
+  if ((result = xchg__drv.cuDevicePrimaryCtxRetain(&context, device)) != 0)
+    return xchg__cuda_fail(err, result, "cuDevicePrimaryCtxRetain", "cuda: cuda:%d", device);
+  __atomic_store_n(&xchg__cuda_primary[device], context, __ATOMIC_RELEASE);
+  return 0;
 }
 
-static int check_context(xchg_error *err) {
-  void *context = NULL;
+/* Whether `context` is a primary one. Those that nobody has initialised cannot be it, and stay so. */
+static int is_primary(const void *context) {
   int32_t devices = xchg_cuda_known()->devices;
-  if (xchg__drv.cuCtxGetCurrent == NULL || xchg__drv.cuCtxGetCurrent(&context) != 0 || context == NULL)
-    return 0;
   for (int32_t device = 0; device < devices; device++)
     if (context == xchg__cuda_primary[device])
-      return 0;
-  for (int32_t device = 0; device < devices; device++)
-    if (context == primary_of(device))
-      return 0;
-  return xchg__error_set(err, XCHG_E_CUDA,
-                         "cuda: the current context %p is no primary one, and memory of the tensors is not of it; make "
-                         "it with cuDevicePrimaryCtxRetain (PyCUDA: pycuda.autoprimaryctx), or pop it first",
-                         context);
+      return 1;
+  for (int32_t device = 0; device < devices; device++) {
+    unsigned flags;
+    int active = 0;
+    if (xchg__cuda_primary[device] == NULL && xchg__drv.cuDevicePrimaryCtxGetState(device, &flags, &active) == 0 &&
+        active && primary_retain(device, NULL) == 0 && context == xchg__cuda_primary[device])
+      return 1;
+  }
+  return 0;
+}
+
+static int switch_to(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
+  int result, code;
+  if (guard->context != NULL && !is_primary(guard->context))
+    return xchg__error_set(err, XCHG_E_CUDA,
+                           "cuda: the current context %p is not the primary one of a device, and tensors, streams and "
+                           "kernels are of those; pop it first, or make it with cuDevicePrimaryCtxRetain (PyCUDA: "
+                           "import pycuda.autoprimaryctx)",
+                           guard->context);
+  if ((code = primary_retain(device, err)) != 0)
+    return code;
+  if (guard->context == xchg__cuda_primary[device])
+    return 0;
+  if (guard->context == NULL && guard->device == device) {
+    /* What the first call of the runtime in a thread does anyhow. */
+    if ((result = xchg__rt.cudaSetDevice(device)) != 0)
+      return xchg__cuda_fail(err, result, "cudaSetDevice", "cuda: cuda:%d", device);
+    return 0;
+  }
+  /* Not cudaSetDevice: putting an old device back with it would initialise that one. */
+  if ((result = xchg__drv.cuCtxPushCurrent_v2(xchg__cuda_primary[device])) != 0)
+    return xchg__cuda_fail(err, result, "cuCtxPushCurrent", "cuda: cuda:%d", device);
+  guard->switched = 1;
+  return 0;
 }
 
 int xchg__cuda_enter(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
-  int32_t code = xchg__cuda_ready(err);
-  int result;
-  if (code != 0)
+  int result, code;
+  guard->switched = 0;
+  guard->context = NULL;
+  if ((code = xchg__cuda_ready(err)) != 0)
     return code;
   if (device < 0 || device >= xchg_cuda_known()->devices)
     return xchg__error_set(err, XCHG_E_DEVICE, "cuda: there is no device %d; this machine has %d, from cuda:0 on",
                            device, xchg_cuda_known()->devices);
-  if ((code = check_context(err)) != 0)
-    return code;
-  if ((result = xchg__rt.cudaGetDevice(&guard->device)) != 0)
-    return xchg__cuda_fail(err, result, "cudaGetDevice", "cuda:%d", device);
-  guard->switched = guard->device != device;
-  if ((guard->switched || xchg__cuda_primary[device] == NULL) && (result = xchg__rt.cudaSetDevice(device)) != 0)
-    return xchg__cuda_fail(err, result, "cudaSetDevice", "cuda:%d", device);
-  primary_of(device);
-  return 0;
+  if ((result = xchg__drv.cuCtxGetCurrent(&guard->context)) != 0)
+    return xchg__cuda_fail(err, result, "cuCtxGetCurrent", "cuda: cuda:%d", device);
+  if (guard->context != NULL && guard->context == xchg__cuda_primary[device]) {
+    guard->device = device;
+    return 0;
+  }
+  if ((result = xchg__rt.cudaGetDevice(&guard->device)) != 0 && guard->context == NULL)
+    return xchg__cuda_fail(err, result, "cudaGetDevice", "cuda: cuda:%d", device);
+  return switch_to(guard, device, err);
 }
 
 void xchg__cuda_leave(const xchg__cuda_guard *guard) {
+  void *ours;
   if (guard->switched)
-    xchg__rt.cudaSetDevice(guard->device);
+    xchg__drv.cuCtxPopCurrent_v2(&ours);
 }
 
 int xchg__cuda_enter_quietly(xchg__cuda_guard *guard, int32_t device) {

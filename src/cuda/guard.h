@@ -8,10 +8,7 @@
 
 #include "core/error.h"
 
-typedef struct {
-  int32_t device;   /* that was current */
-  int32_t switched; /* and has to be put back */
-} xchg__cuda_guard;
+typedef xchg_cuda_guard xchg__cuda_guard;
 
 /* Makes `device` current for this thread; initialises it where nobody has. 0, and xchg__cuda_leave must follow; else an
  * error (no CUDA, a forked child, no such device, a foreign context) and nothing was changed. */
@@ -22,8 +19,8 @@ void xchg__cuda_leave(const xchg__cuda_guard *guard);
  * nothing to free. */
 int xchg__cuda_enter_quietly(xchg__cuda_guard *guard, int32_t device);
 
-/* The primary context of a device that was entered before, as the driver knows it; NULL where it was not, or where there
- * is no driver to ask. A launch compares it with what is current. */
+/* The primary context of a device that was entered before, as the driver knows it; NULL where it was not. A launch
+ * compares it with what is current. */
 extern void *xchg__cuda_primary[XCHG_CUDA_MAX_DEVICES];
 
 #endif

@@ -2,6 +2,7 @@
  *
  * R(result, name, arguments)  a function that must be there, in every runtime from 12.0 on
  * O(result, name, arguments)  a function that may be absent (NULL): the comment says since when it exists
+ * The same for the driver, which comes with the device and is mostly newer than the runtime.
  * Only functions whose arguments are the same in 12.0 and in 13 are here, except where a comment says what differs. All
  * return a cudaError_t (the driver: a CUresult, with the same numbers) unless they say otherwise. */
 #ifndef XCHG_CUDA_SYMBOLS_H
@@ -92,12 +93,16 @@
   R(int, cudaOccupancyAvailableDynamicSMemPerBlock, (size_t *, const void *, int, int))                                \
   R(int, cudaOccupancyMaxPotentialClusterSize, (int *, const void *, const void *))
 
-#define XCHG_CUDA_DRIVER_SYMBOLS(O)                                                                                    \
-  O(int, cuCtxGetCurrent, (void **))                                                                                   \
-  O(int, cuDevicePrimaryCtxRetain, (void **, int))                                                                     \
-  O(int, cuDevicePrimaryCtxRelease_v2, (int))                                                                          \
-  O(int, cuDeviceGetName, (char *, int, int))                                                                          \
-  O(int, cuDeviceGetUuid_v2, (char *, int))                                                                            \
+#define XCHG_CUDA_DRIVER_SYMBOLS(R, O)                                                                                 \
+  R(int, cuCtxGetCurrent, (void **))                                                                                   \
+  R(int, cuCtxSetCurrent, (void *))                                                                                    \
+  R(int, cuCtxPushCurrent_v2, (void *))                                                                                \
+  R(int, cuCtxPopCurrent_v2, (void **))                                                                                \
+  R(int, cuDevicePrimaryCtxRetain, (void **, int))                                                                     \
+  R(int, cuDevicePrimaryCtxGetState, (int, unsigned *, int *))                                                         \
+  R(int, cuDeviceGetName, (char *, int, int))                                                                          \
+  R(int, cuDeviceGetUuid_v2, (char *, int))                                                                            \
+  R(int, cuDeviceTotalMem_v2, (size_t *, int))                                                                         \
   O(int, cuPointerGetAttributes, (unsigned, const int *, void **, uint64_t))                                           \
   O(int, cuMemsetD16Async, (uint64_t, unsigned short, size_t, void *))                                                 \
   O(int, cuMemsetD32Async, (uint64_t, unsigned, size_t, void *))                                                       \

@@ -1,16 +1,47 @@
 --- xchg.cuda: memory, streams and kernels of CUDA devices.
 
+local device = require "xchg.cuda.device"
 local library = require "xchg.cuda.library"
 
-local M = {}
+---@class xchg.cuda
+---@field version string?  of the CUDA runtime, "13.0"; nil where there is none
+---@field sim table        steers and questions the simulated device
+local M = {
+  use = library.use,
+  device = device.device, devices = device.devices, device_count = device.device_count,
+  current_device = device.current_device, with_device = device.with_device, synchronize = device.synchronize,
+}
 
---- Whether CUDA can be used; else false and the reason.
+--- Whether CUDA can be used; else false and the reason, a sentence. Never raises, initialises no device.
 ---@return boolean
 ---@return string? reason
 function M.available()
-  local opened, problem = pcall(library.open, "available")
-  if opened then return true end
-  return false, type(problem) == "table" and problem.message or tostring(problem)
+  local reason = library.reason()
+  if reason then return false, reason end
+  return true
 end
+
+--- What CUDA is here: "cuda 13.0", or "sim" for the simulated device. Raises where there is none.
+---@return string
+function M.backend()
+  library.open("cuda.backend")
+  return library.describe()
+end
+
+-- Loaded or asked for when it is first used.
+local lazy = {
+  sim = function() return require "xchg.cuda.sim" end,
+}
+
+setmetatable(M, {
+  __index = function(self, name)
+    if name == "version" then return not library.reason() and library.version(library.known.runtime) or nil end
+    local load = lazy[name]
+    if not load then return nil end
+    local value = load()
+    rawset(self, name, value)
+    return value
+  end,
+})
 
 return M
