@@ -38,7 +38,10 @@
   S(xchg_cuda_entry)                                                                                                   \
   F(xchg_cuda_entry, max_registers)                                                                                    \
   S(xchg_statistics)                                                                                                   \
-  F(xchg_statistics, objects)
+  F(xchg_statistics, objects)                                                                                          \
+  F(xchg_statistics, device_bytes)                                                                                     \
+  S(xchg_cuda_memory)                                                                                                  \
+  F(xchg_cuda_memory, refusal)
 
 _Static_assert(sizeof(xchg_tensor) == 64, "a tensor head is one cache line: change XCHG_ABI with it");
 

@@ -8,6 +8,8 @@
 #include "abi.h"
 #include "core/counter.h"
 #include "core/tensor.h"
+#include "cuda/stream.h"
+#include "cuda/use.h"
 #include "exchange/exchange.h"
 #include "lua/cdata.h"
 #include "lua/raise.h"
@@ -66,9 +68,10 @@ static void arena_sweep(lua_State *L, xchg_slots *slots) {
 }
 
 /* Runs queued releases if Python can run now; where it has gone they are forgotten by their own rules, and where it
- * cannot be entered from here they wait. */
-static void release_drain(void) {
+ * cannot be entered from here they wait. Before it, what waited for streams is looked at; `wait` waits for them. */
+static void release_drain(int wait) {
   xchg__gil_state gil;
+  xchg__use_poll(wait);
   if (!xchg__release_waiting())
     return;
   if (xchg__gil_borrow(&gil)) {
@@ -88,35 +91,39 @@ static int core_attend(lua_State *L) {
     wanted &= XCHG_ATTEND_DRAIN;
   if (wanted & XCHG_ATTEND_COLLECT) {
     double start = seconds_now();
-    int64_t before = xchg__count_sum(XCHG_COUNT_BYTES);
+    int64_t before[XCHG_PLACES];
+    for (int32_t place = 0; place < XCHG_PLACES; place++)
+      before[place] = xchg__budget_exceeded(place) ? xchg__count_sum(xchg__storage_count(place)) : -1;
     slots->head.attention &= ~XCHG_ATTEND_COLLECT;
     lua_gc(L, LUA_GCCOLLECT, 0);
     arena_sweep(L, slots);
-    release_drain();
+    release_drain(0);
     double end = seconds_now();
-    xchg__budget_adapt(before, end - start, end - slots->collected_at);
+    for (int32_t place = 0; place < XCHG_PLACES; place++)
+      if (before[place] >= 0)
+        xchg__budget_adapt(place, before[place], end - start, end - slots->collected_at);
     slots->collected_at = end;
   } else if (wanted & XCHG_ATTEND_SWEEP) {
     arena_sweep(L, slots);
   }
   if (wanted & XCHG_ATTEND_DRAIN) {
     slots->head.attention &= ~XCHG_ATTEND_DRAIN;
-    release_drain();
+    release_drain(0);
   }
   return 0;
 }
 
-/* core.collect(): finds dead tensors and runs every queued release, now. */
+/* core.collect(): finds dead tensors and runs every release, now: those that streams hold up after a wait for these. */
 static int core_collect(lua_State *L) {
   arena_sweep(L, lua_touserdata(L, lua_upvalueindex(1)));
-  release_drain();
+  release_drain(1);
   return 0;
 }
 
 /* core.drain(): runs every queued release, now. */
 static int core_drain(lua_State *L) {
   (void)L;
-  release_drain();
+  release_drain(0);
   return 0;
 }
 
@@ -154,7 +161,8 @@ static int arena_gc(lua_State *L) {
     lua_pop(L, 1);
   }
   xchg__slots_close(slots);
-  release_drain();
+  xchg__cuda_streams_close(&slots->head);
+  release_drain(1);
   xchg__python_flush();
   return 0;
 }

@@ -99,10 +99,11 @@ enum {
   XCHG_PROTOCOL_EXCHANGE_API = 1,
   XCHG_PROTOCOL_DLPACK = 2,
   XCHG_PROTOCOL_LUA = 3,
-  XCHG_PROTOCOL_COUNT = 4
+  XCHG_PROTOCOL_CAI = 4,
+  XCHG_PROTOCOL_COUNT = 5
 };
 
-/* "exchange_api", "dlpack", "lua"; NULL for an unknown number. Static. */
+/* "exchange_api", "dlpack", "lua", "cai"; NULL for an unknown number. Static. */
 XCHG_API const char *xchg_protocol_name(int32_t protocol);
 
 /* Head of every tensor cdata. Lua declares one such struct for each dtype, with a typed `_data`.
@@ -195,15 +196,17 @@ XCHG_API uint16_t xchg_bfloat16_from_double(double value);
 /* ---- accounting --------------------------------------------------------------------------------- */
 
 typedef struct xchg_statistics {
-  int64_t tensors;        /* live slots of this state */
-  int64_t storages;       /* live storages of the process, queued ones included */
-  int64_t external_bytes; /* memory behind them */
-  int64_t pending;        /* releases queued until Python may run */
-  int64_t objects;        /* Python objects held by Lua states */
+  int64_t tensors;          /* live slots of this state */
+  int64_t storages;         /* live storages of the process, queued ones included */
+  int64_t external_bytes;   /* memory behind them, of the host and of all devices */
+  int64_t pending;          /* releases queued until Python may run */
+  int64_t objects;          /* Python objects held by Lua states */
+  int64_t in_flight;        /* storages that are released once the streams that use them have passed */
+  int64_t device_bytes[32]; /* memory of each CUDA device */
 } xchg_statistics;
 
 XCHG_API void xchg_stats(const xchg_arena *arena, xchg_statistics *out);
-/* Bytes of tensor memory that may be live before Lua's collector is run; 0 leaves it. Returns the old one. */
+/* Bytes of host memory that may be live before Lua's collector is run; 0 leaves it. Returns the old one. */
 XCHG_API int64_t xchg_budget(int64_t bytes);
 
 #include "xchg_cuda.h"

@@ -112,7 +112,7 @@ XCHG_API int32_t xchg_cuda_stream_new(xchg_cuda_stream **out, int32_t device, in
  * asked (CUDA 12.8), else the current one; a device that is not the stream's is an error. The stream must live until
  * xchg_cuda_stream_close. New (xchg_cuda_stream_close). */
 XCHG_API int32_t xchg_cuda_stream_adopt(xchg_cuda_stream **out, void *handle, int32_t device, xchg_error *err);
-/* The device of a handle, or -1 where nobody tells. */
+/* The device of a handle; -1 where nobody tells, -2 where it is no stream that lives. */
 XCHG_API int32_t xchg_cuda_stream_device(void *handle);
 /* Lowest and highest priority; the highest is the lower number. */
 XCHG_API int32_t xchg_cuda_stream_priorities(int32_t device, int32_t *lowest, int32_t *highest, xchg_error *err);
@@ -183,6 +183,7 @@ XCHG_API int32_t xchg_cuda_graph_update(xchg_cuda_graph *from, xchg_cuda_graph *
 /* Writes it as Graphviz text to a file. */
 XCHG_API int32_t xchg_cuda_graph_dot(xchg_cuda_graph *graph, const char *path, int32_t flags, xchg_error *err);
 XCHG_API int64_t xchg_cuda_graph_nodes(const xchg_cuda_graph *graph);
+XCHG_API int32_t xchg_cuda_graph_device(const xchg_cuda_graph *graph);
 /* What it keeps is given back when its last launch is done. */
 XCHG_API void xchg_cuda_graph_release(xchg_cuda_graph *graph);
 

@@ -83,6 +83,8 @@ end
 ---@field copy fun(where, to, from, options?)  two tensors; broadcasts and casts
 ---@field fill fun(where, head, element)  writes an element, given as bytes, everywhere
 ---@field simulated fun(): boolean
+---@field budget fun(where, kind, id?, bytes): integer  as xchg.budget; 0 bytes leave it
+---@field record fun(where, t, stream)  the memory of a tensor is in use on a stream until what is queued there is done
 
 local loaders, backends = {}, {}
 
@@ -104,6 +106,15 @@ function M.backend(where, kind)
   backend = load()
   backends[kind] = backend
   return backend
+end
+
+--- A device as people read it: "cuda:1 (simulated)".
+---@param kind integer
+---@param id integer
+---@return string
+function M.shown(kind, id)
+  local backend = backends[kind]
+  return backend and backend.simulated() and M.name(kind, id) .. " (simulated)" or M.name(kind, id)
 end
 
 --- Whether a device type has a back end, loaded or not.

@@ -13,6 +13,7 @@
 local ffi = require "ffi"
 local lib = require "xchg.lib"
 local check = require "xchg.check"
+local device = require "xchg.device"
 local dtype = require "xchg.dtype"
 local element = require "xchg.element"
 local error_ = require "xchg.error"
@@ -134,7 +135,7 @@ function M.check_host(where, t)
   M.check(where, t)
   if bit.band(t._flags, C.XCHG_TENSOR_HOST) == 0 then
     error_.raise("unsupported_device", "%s: the elements are in %s memory, which the host cannot read; t:to 'cpu' "
-      .. "copies them, t.ptr is their address", where, t.device)
+      .. "copies them, t.ptr is their address", where, device.shown(t._device_type, t._device_id))
   end
   return t
 end
@@ -170,12 +171,23 @@ function M.release(t)
 end
 
 --- Bytes of tensor memory that may be live before a new tensor runs Lua's collector, which sees only 64 bytes of each
---- tensor. The process has one budget, 256 MiB at first; a program that keeps more, or whose collections are slow,
---- is let have more by itself.
+--- tensor. The process has one budget for host memory, 256 MiB at first, and one for each CUDA device, an eighth of its
+--- memory at first (pinned memory is the host's, managed memory its device's); a program that keeps more, or whose
+--- collections are slow, is let have more by itself.
 ---@param bytes integer? a new budget; nil only asks
+---@param of string|xchg.Device? "cpu"; to ask for that of a device initialises it
 ---@return integer # the one before
-function M.budget(bytes)
+function M.budget(bytes, of)
   if bytes ~= nil then bytes = check.integer("budget", "the bytes", bytes, 1, 2 ^ 53) end
+  if of ~= nil then
+    local kind, id = device.parse("budget", of)
+    if kind == device.CUDA or kind == device.CUDA_MANAGED then
+      return device.backend("budget", kind).budget("budget", kind, id, bytes or 0)
+    elseif kind ~= device.CPU and kind ~= device.CUDA_HOST then
+      error_.raise("unsupported_device", "budget: memory of '%s' has no budget; 'cpu' and the 'cuda' devices have one",
+        tostring(of))
+    end
+  end
   return tonumber(C.xchg_budget(bytes or 0))
 end
 
@@ -184,14 +196,22 @@ local statistics = ffi.new("xchg_statistics")
 ---@class xchg.Statistics
 ---@field tensors integer live tensors of this Lua state
 ---@field storages integer live memory blocks of the process
----@field external_bytes integer bytes behind them
+---@field external_bytes integer bytes behind them, of the host and of devices
+---@field device_bytes table<string, integer> those of each CUDA device that has any, by its name
+---@field in_flight integer memory blocks that are released when the streams that use them have passed
 ---@field pending integer releases that wait until Python may run
 ---@field objects integer Python objects held by Lua
 
 ---@return xchg.Statistics
 function M.stats()
   C.xchg_stats(arena, statistics)
+  local device_bytes = {}
+  for id = 0, C.XCHG_CUDA_MAX_DEVICES - 1 do
+    local bytes = tonumber(statistics.device_bytes[id])
+    if bytes ~= 0 then device_bytes[device.name(device.CUDA, id)] = bytes end
+  end
   return {
+    device_bytes = device_bytes, in_flight = tonumber(statistics.in_flight),
     tensors = tonumber(statistics.tensors), storages = tonumber(statistics.storages),
     external_bytes = tonumber(statistics.external_bytes), pending = tonumber(statistics.pending),
     objects = tonumber(statistics.objects),

@@ -153,6 +153,21 @@ function methods.totable(t)
   return to_table(t, element.by_id[t._dtype].read, 0, 0)
 end
 
+--- The memory is in use on a stream until what is queued there now is done: it is not given back before. Launches and
+--- copies of this library note it by themselves.
+---@param stream any a Stream, a handle, 1 or 2 (the default streams), a Python stream; nil: the current one
+---@return xchg.Tensor
+function methods.record_stream(t, stream)
+  slots.check("record_stream", t)
+  local kind = t._device_type
+  if not device.has_backend(kind) then
+    error_.raise("unsupported_device", "record_stream: no stream uses memory of '%s'; the tensor must be in memory "
+      .. "of CUDA", t.device)
+  end
+  device.backend("record_stream", kind).record("record_stream", t, stream)
+  return t
+end
+
 -- ---- text -------------------------------------------------------------------------------------------
 
 local kinds = { bool = "bool", float16 = "float", bfloat16 = "float", float32 = "float", float64 = "float",
@@ -160,7 +175,8 @@ local kinds = { bool = "bool", float16 = "float", bfloat16 = "float", float32 = 
 
 local function footer(t)
   local shape = dims(t._shape, t._ndim)
-  local parts = { t.dtype .. " " .. (#shape > 0 and table.concat(shape, "x") or "scalar"), t.device }
+  local parts = { t.dtype .. " " .. (#shape > 0 and table.concat(shape, "x") or "scalar"),
+    device.shown(t._device_type, t._device_id) }
   if t._protocol ~= C.XCHG_PROTOCOL_LUA then
     parts[#parts + 1] = "from " .. (core.exchange.producer(t._slot) or "a capsule")
   end

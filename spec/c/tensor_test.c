@@ -351,11 +351,11 @@ static void the_budget_asks_for_collections(void) {
 #define ASKS(wanted)                                                                                                   \
   do {                                                                                                                 \
     slots.head.attention = 0;                                                                                          \
-    xchg__slots_notice(&slots, MIB);                                                                                   \
+    xchg__slots_notice(&slots, 0, MIB);                                                                                \
     CHECK_EQUAL(slots.head.attention, (wanted) ? XCHG_ATTEND_COLLECT : 0);                                             \
   } while (0)
   /* A collection that freed nothing: twice the budget, or twice what is in use. */
-  xchg__budget_adapt(10 * MIB + 1, 0, 1);
+  xchg__budget_adapt(0, 10 * MIB + 1, 0, 1);
   ASKS(0);
   xchg_tensor c = foreign(&slots, &description, 0, 10 * MIB);
   ASKS(0);
@@ -364,14 +364,14 @@ static void the_budget_asks_for_collections(void) {
   /* One that freed much and was neither cheap nor dear: the limit stays where it is. */
   xchg_tensor_release(&slots.head, &a);
   xchg_tensor_release(&slots.head, &c);
-  xchg__budget_adapt(20 * MIB, 0.01, 1);
+  xchg__budget_adapt(0, 20 * MIB, 0.01, 1);
   xchg_tensor e = foreign(&slots, &description, 0, 20 * MIB);
   ASKS(1);
   xchg_tensor_release(&slots.head, &e);
   ASKS(0);
   /* Dear ones raise it, eight times at most. */
   for (int i = 0; i < 10; i++)
-    xchg__budget_adapt(20 * MIB, 0.06, 1);
+    xchg__budget_adapt(0, 20 * MIB, 0.06, 1);
   e = foreign(&slots, &description, 0, 79 * MIB);
   ASKS(0);
   xchg_tensor f = foreign(&slots, &description, 0, MIB);
@@ -379,7 +379,7 @@ static void the_budget_asks_for_collections(void) {
   /* Cheap ones that free much lower it again, to the base at the least. */
   xchg_tensor_release(&slots.head, &e);
   for (int i = 0; i < 10; i++)
-    xchg__budget_adapt(20 * MIB, 0.001, 1);
+    xchg__budget_adapt(0, 20 * MIB, 0.001, 1);
   e = foreign(&slots, &description, 0, 10 * MIB);
   ASKS(1);
   /* A sweep that found much in use raises the threshold, one that found little brings it down. */
@@ -393,7 +393,7 @@ static void the_budget_asks_for_collections(void) {
   CHECK_EQUAL(xchg_budget(100 * MIB), 10 * MIB);
   ASKS(0);
   xchg_budget(INT64_MAX);
-  xchg__budget_adapt(INT64_MAX, 1, 1);
+  xchg__budget_adapt(0, INT64_MAX, 1, 1);
   ASKS(0);
   xchg_budget(256 * MIB);
   (void)b, (void)d, (void)f;

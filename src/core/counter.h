@@ -10,12 +10,15 @@
 #include <stdint.h>
 
 typedef enum {
-  XCHG_COUNT_STORAGES,      /* live storages, those whose release is queued included */
-  XCHG_COUNT_BYTES,         /* behind them */
-  XCHG_COUNT_PENDING,       /* queued releases */
-  XCHG_COUNT_PENDING_BYTES, /* that wait for them */
-  XCHG_COUNT_OBJECTS,       /* foreign objects held by Lua states, queued ones included */
-  XCHG_COUNTS
+  XCHG_COUNT_STORAGES,       /* live storages, those whose release is queued included */
+  XCHG_COUNT_BYTES,          /* of host memory behind them */
+  XCHG_COUNT_PENDING,        /* queued releases */
+  XCHG_COUNT_PENDING_BYTES,  /* that wait for them */
+  XCHG_COUNT_PENDING_DEVICE, /* queued releases of memory of devices */
+  XCHG_COUNT_IN_FLIGHT,      /* storages whose streams have not passed yet */
+  XCHG_COUNT_OBJECTS,        /* foreign objects held by Lua states, queued ones included */
+  XCHG_COUNT_PLACES,         /* bytes of the first device, and those of the others after it */
+  XCHG_COUNTS = XCHG_COUNT_PLACES + 32
 } xchg__count;
 
 /* One thread's counts, written by that thread only; NULL until it counts for the first time. */

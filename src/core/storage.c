@@ -15,12 +15,14 @@ int (*xchg__storage_retire)(xchg_storage *storage);
 
 static void storage_free(xchg_storage *storage) {
   xchg__count_add(XCHG_COUNT_STORAGES, -1);
-  xchg__count_add(XCHG_COUNT_BYTES, -storage->release.bytes);
+  xchg__count_add(xchg__storage_count(storage->place), -storage->release.bytes);
   free(storage);
 }
 
 static void storage_destroy(xchg_release *release, int python) {
   xchg_storage *storage = (xchg_storage *)release;
+  if (storage->deferred && storage->place != 0)
+    xchg__count_add(XCHG_COUNT_PENDING_DEVICE, -1);
   if (storage->destroy != NULL)
     storage->destroy(storage, python);
   storage_free(storage);
@@ -37,7 +39,9 @@ xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (
   storage->release.run = storage_destroy;
   storage->release.bytes = bytes;
   atomic_init(&storage->references, 1);
-  storage->deferred = deferred;
+  storage->deferred = (int16_t)deferred;
+  storage->home = NULL;
+  storage->place = 0;
   storage->owner = owner;
   storage->object = object;
   storage->destroy = destroy;
@@ -72,6 +76,12 @@ xchg_storage *xchg__storage_host(int64_t bytes, int zero, xchg_error *err) {
   return storage;
 }
 
+void xchg__storage_put(xchg_storage *storage, int32_t place) {
+  xchg__count_add(xchg__storage_count(storage->place), -storage->release.bytes);
+  storage->place = (int16_t)place;
+  xchg__count_add(xchg__storage_count(place), storage->release.bytes);
+}
+
 void xchg__storage_retain(xchg_storage *storage) {
   atomic_fetch_add_explicit(&storage->references, 1, memory_order_relaxed);
 }
@@ -89,10 +99,13 @@ void xchg__storage_release(xchg_storage *storage) {
 }
 
 void xchg__storage_end(xchg_storage *storage) {
-  if (storage->deferred)
+  if (storage->deferred) {
+    if (storage->place != 0)
+      xchg__count_add(XCHG_COUNT_PENDING_DEVICE, 1);
     xchg__release_push(&storage->release);
-  else
+  } else {
     storage_destroy(&storage->release, 0);
+  }
 }
 
 void xchg__storage_abandon(xchg_storage *storage) {

@@ -7,20 +7,25 @@
 
 #include <stdatomic.h>
 
+#include "core/counter.h"
 #include "core/error.h"
 #include "core/release.h"
+
+enum { XCHG_PLACES = 33 }; /* the host, then devices from number 0 on */
 
 typedef struct xchg_storage xchg_storage;
 struct xchg_storage {
   xchg_release release; /* its `bytes` is what the Lua collector is told */
   atomic_int references;
-  int32_t deferred; /* the release may run Python: queue it */
+  int16_t deferred; /* the release may run Python: queue it */
+  int16_t place;    /* whose memory it is: 0 the host's, n that of device n - 1 */
   void *owner;      /* what `destroy` gives back */
   void *object;     /* the Python object passed in, held by `owner` or by `destroy`; NULL if none */
   /* Gives `owner` and `object` back; may be NULL. `python` as in xchg_release; 0 for one not deferred. */
   void (*destroy)(xchg_storage *storage, int python);
-  /* For memory that work on streams may still be using when the last reference goes; both NULL for all other. */
+  /* For memory that work on streams may still be using when the last reference goes; all NULL for all other. */
   const void *last_stream; /* of the device's back end: the stream that used it last */
+  void *home;              /* ... the stream in whose order `destroy` frees it; NULL: it frees at once */
   void *uses;              /* of the device's back end: every stream that did */
 };
 
@@ -39,6 +44,12 @@ xchg_storage *xchg__storage_host(int64_t bytes, int zero, xchg_error *err);
 void xchg__storage_retain(xchg_storage *storage);
 /* Any thread; NULL does nothing. Runs no foreign code: a deferred storage is queued. */
 void xchg__storage_release(xchg_storage *storage);
+/* Counts the bytes of a new storage for `place`; they are the host's at first. */
+void xchg__storage_put(xchg_storage *storage, int32_t place);
+/* The count of the bytes that are alive at a place. */
+static inline xchg__count xchg__storage_count(int32_t place) {
+  return place == 0 ? XCHG_COUNT_BYTES : (xchg__count)(XCHG_COUNT_PLACES + place - 1);
+}
 /* Frees a storage that never took its owner over, without calling `destroy`. */
 void xchg__storage_abandon(xchg_storage *storage);
 

@@ -51,6 +51,7 @@ const char *xchg_protocol_name(int32_t protocol) {
   case XCHG_PROTOCOL_EXCHANGE_API: return "exchange_api";
   case XCHG_PROTOCOL_DLPACK: return "dlpack";
   case XCHG_PROTOCOL_LUA: return "lua";
+  case XCHG_PROTOCOL_CAI: return "cai";
   default: return NULL;
   }
 }
@@ -230,14 +231,11 @@ int xchg__tensor_new(xchg_slots *slots, xchg_tensor *out, const xchg_description
   int rc = tensor_fill(slots, out, description, storage, err);
   if (rc != 0)
     return rc;
-  xchg__slots_notice(slots, storage->release.bytes);
+  xchg__slots_notice(slots, storage->place, storage->release.bytes);
   return 0;
 }
 
-int32_t xchg_tensor_empty(xchg_arena *arena, xchg_tensor *out, int32_t dtype, int32_t ndim, const int64_t *shape,
-                          int32_t zero, xchg_error *err) {
-  xchg_description description = {
-      .dtype = dtype, .device_type = kDLCPU, .ndim = ndim, .protocol = XCHG_PROTOCOL_LUA, .shape = shape};
+int64_t xchg__tensor_bytes(int32_t dtype, int32_t ndim, const int64_t *shape, xchg_error *err) {
   if (xchg_dtype_info(dtype) == NULL)
     return xchg__error_set(err, XCHG_E_DTYPE, "empty: there is no dtype number %d; valid are 1 to %d", dtype,
                            XCHG_DTYPE_COUNT - 1);
@@ -255,6 +253,16 @@ int32_t xchg_tensor_empty(xchg_arena *arena, xchg_tensor *out, int32_t dtype, in
     return xchg__error_set(err, XCHG_E_RANGE, "empty: shape %s is larger than any memory; use smaller extents",
                            xchg__layout_format(text, sizeof text, ndim, shape));
   }
+  return bytes;
+}
+
+int32_t xchg_tensor_empty(xchg_arena *arena, xchg_tensor *out, int32_t dtype, int32_t ndim, const int64_t *shape,
+                          int32_t zero, xchg_error *err) {
+  xchg_description description = {
+      .dtype = dtype, .device_type = kDLCPU, .ndim = ndim, .protocol = XCHG_PROTOCOL_LUA, .shape = shape};
+  int64_t bytes = xchg__tensor_bytes(dtype, ndim, shape, err);
+  if (bytes < 0)
+    return (int32_t)bytes;
   xchg_storage *storage = xchg__storage_host(bytes, zero, err);
   if (storage == NULL)
     return XCHG_E_MEMORY;
@@ -340,6 +348,7 @@ void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor) {
   int32_t number = tensor->_slot;
   xchg_slot *slot;
   int64_t bytes;
+  int32_t place;
   if (number == 0)
     return;
   slot = xchg__slot_get(slots, number);
@@ -351,8 +360,9 @@ void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor) {
   if (slot == NULL)
     return;
   bytes = slot->storage->release.bytes;
+  place = slot->storage->place;
   xchg__slot_free(slots, number);
-  xchg__slots_notice(slots, bytes);
+  xchg__slots_notice(slots, place, bytes);
 }
 
 void xchg_stats(const xchg_arena *arena, xchg_statistics *out) {
@@ -360,6 +370,11 @@ void xchg_stats(const xchg_arena *arena, xchg_statistics *out) {
   out->tensors = slots->live - slots->doomed;
   out->storages = xchg__count_sum(XCHG_COUNT_STORAGES);
   out->external_bytes = xchg__count_sum(XCHG_COUNT_BYTES);
+  for (int32_t device = 0; device < XCHG_PLACES - 1; device++) {
+    out->device_bytes[device] = xchg__count_sum(xchg__storage_count(device + 1));
+    out->external_bytes += out->device_bytes[device];
+  }
   out->pending = xchg__count_sum(XCHG_COUNT_PENDING);
   out->objects = xchg__count_sum(XCHG_COUNT_OBJECTS);
+  out->in_flight = xchg__count_sum(XCHG_COUNT_IN_FLIGHT);
 }

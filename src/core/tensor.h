@@ -63,6 +63,8 @@ void xchg__slots_close(xchg_slots *slots);
  * only. The description has been validated: shape, strides, span, dtype and device are in range. */
 int xchg__tensor_new(xchg_slots *slots, xchg_tensor *out, const xchg_description *description, xchg_storage *storage,
                      xchg_error *err);
+/* Bytes of a new compact tensor, or a negative code and err for a dtype or shape that none can have. */
+int64_t xchg__tensor_bytes(int32_t dtype, int32_t ndim, const int64_t *shape, xchg_error *err);
 /* NULL for a number that is no live slot. */
 xchg_slot *xchg__slot_get(const xchg_slots *slots, int32_t number);
 /* Gives a live slot back, and its reference on the storage. */
@@ -74,14 +76,21 @@ void xchg__tensor_poison(xchg_tensor *tensor);
  * has stopped the collector everything looks like a finalizer, and it must get its memory back too. */
 int xchg__slots_doomed_few(const xchg_slots *slots);
 
-/* Sets the attention flags that queued releases and external memory call for; see xchg_budget. `bytes` were just taken
- * or queued: small amounts are only looked at now and then. */
-void xchg__slots_notice(xchg_slots *slots, int64_t bytes);
+/* Sets the attention flags that queued releases and external memory call for; see xchg_budget. `bytes` of a place were
+ * just taken or queued: small amounts of the host are only looked at now and then. */
+void xchg__slots_notice(xchg_slots *slots, int32_t place, int64_t bytes);
 /* After every sweep: the threshold follows what is live. */
 void xchg__budget_settle(void);
-/* After a collection that the threshold asked for: there were `before` external bytes, it took `spent` seconds,
- * `since` seconds after the one before. */
-void xchg__budget_adapt(int64_t before, double spent, double since);
+/* Whether the bytes of a place are above its threshold. */
+int xchg__budget_exceeded(int32_t place);
+/* After a collection that the threshold of a place asked for: there were `before` bytes, it took `spent` seconds, `since`
+ * seconds after the one before. */
+void xchg__budget_adapt(int32_t place, int64_t before, double spent, double since);
+/* A device has no budget until whoever knows its memory gives it one; nothing where it has one. */
+void xchg__budget_default(int32_t place, int64_t bytes);
+int xchg__budget_known(int32_t place);
+/* As xchg_budget, for any place. 0 where it has none yet. */
+int64_t xchg__budget_of(int32_t place, int64_t bytes);
 
 int xchg__device_host_readable(int32_t device_type);
 

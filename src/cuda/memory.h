@@ -4,15 +4,25 @@
 
 #include "core/tensor.h"
 
-/* New storage of `bytes` bytes (its `owner` is what xchg__memory_pointer reads) on the device's current stream, or NULL
- * and err. Out of memory: what was freed is given back to the driver first, then XCHG_E_MEMORY with the numbers. */
+/* New storage of `bytes` bytes on the device's current stream, or NULL and err. Out of memory: what was freed is given
+ * back to the driver first, then XCHG_E_MEMORY with the numbers. Without bytes there is no memory and the address is
+ * NULL. During a capture the memory comes from a stream beside it, and is there at once. */
 xchg_storage *xchg__memory_new(const xchg_arena *arena, int32_t device_type, int32_t device_id, int64_t bytes,
                                xchg_error *err);
+/* The address of a storage of xchg__memory_new. */
 void *xchg__memory_pointer(const xchg_storage *storage);
+/* Counts a storage of somebody else's memory for the budget of its device. */
+void xchg__memory_count(xchg_storage *storage, int32_t device);
 
-/* What the driver knows of an address, in one call; `kind` 0 where it knows nothing (ordinary host memory). */
+/* What the driver knows of an address, in one call. */
+enum {
+  XCHG_MEMORY_UNREGISTERED = 0, /* nothing: the host's own, or freed */
+  XCHG_MEMORY_PINNED = 1,       /* of the host */
+  XCHG_MEMORY_DEVICE = 2,
+  XCHG_MEMORY_MANAGED = 3
+};
 typedef struct {
-  int32_t kind;   /* 0 unregistered, 1 pinned host, 2 device, 3 managed */
+  int32_t kind;   /* XCHG_MEMORY_* */
   int32_t device; /* its owner */
   uint64_t start; /* of the allocation; 0 where the driver does not tell */
   uint64_t size;

@@ -1,13 +1,25 @@
 --- What tensors in CUDA memory are made, copied and filled by.
 
+local ffi = require "ffi"
 local lib = require "xchg.lib"
+local device = require "xchg.device"
 local error_ = require "xchg.error"
+local slots = require "xchg.slots"
 local library = require "xchg.cuda.library"
+local memory = require "xchg.cuda.memory"
+local stream = require "xchg.cuda.stream"
 
 local M = {}
 
 local C, arena = lib.C, lib.arena
 local err, checked = error_.scratch, error_.check
+
+local current = ffi.new("int32_t[1]")
+
+local function current_device(where)
+  checked(where, C.xchg_cuda_device_current(current, err))
+  return current[0]
+end
 
 --- The number of the device that is meant; the current one for nil.
 ---@param where string
@@ -16,18 +28,52 @@ local err, checked = error_.scratch, error_.check
 ---@return integer
 function M.resolve(where, kind, id)
   library.open(where)
-  return id or 0
+  if kind == device.CUDA_HOST then return 0 end
+  if id == nil then return current_device(where) end
+  local count = C.xchg_cuda_known().devices
+  if id >= count then
+    error_.raise("unsupported_device", "%s: there is no '%s'; this machine has %d CUDA device%s, from cuda:0 on", where,
+      device.shown(kind, id), count, count == 1 and "" or "s")
+  end
+  return id
 end
 
+--- Fills the head of a new tensor. Out of memory: Lua's garbage is collected once, what can be given back is, and the
+--- memory asked for again.
 function M.empty(where, kind, id, head, dtype, ndim, extents, zero)
   library.open(where)
-  checked(where, C.xchg_cuda_empty(arena, head, kind, id, dtype, ndim, extents, zero and 1 or 0, err))
+  zero = zero and 1 or 0
+  local code = C.xchg_cuda_empty(arena, head, kind, id, dtype, ndim, extents, zero, err)
+  if code == memory.OUT_OF_MEMORY and memory.reclaim(kind == device.CUDA_HOST and current_device(where) or id) then
+    code = C.xchg_cuda_empty(arena, head, kind, id, dtype, ndim, extents, zero, err)
+  end
+  checked(where, code)
 end
 
-function M.copy(where, to, from, options) end
+--- The copy functions of xchg.cuda.copy, found when they are needed.
+function M.copy(where, to, from, options)
+  return require("xchg.cuda.copy").copy(where, to, from, options)
+end
 
-function M.fill(where, head, element) end
+function M.fill(where, head, element)
+  return require("xchg.cuda.copy").fill(where, head, element)
+end
 
 function M.simulated() return C.xchg_cuda_known().simulated ~= 0 end
+
+--- The budget of a device's memory, as it was; `bytes` over 0 are the new one.
+---@return integer
+function M.budget(where, kind, id, bytes)
+  return memory.budget(where, M.resolve(where, kind, id), bytes)
+end
+
+--- Notes that a stream uses the tensor's memory.
+function M.record(where, t, value)
+  library.open(where)
+  -- Memory of one device may be used on streams of others: only a default stream has to be told its device.
+  local id = t._device_type == device.CUDA_HOST and current_device(where) or t._device_id
+  local record = stream.resolve(where, value, id)
+  checked(where, C.xchg_cuda_record(arena, slots.head(t), record, err))
+end
 
 return M
