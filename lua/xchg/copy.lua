@@ -85,13 +85,18 @@ function M.copy(where, t, source, options)
   return t
 end
 
---- Copies `source` into t: broadcast to its shape, cast to its dtype. Returns t.
+local copy_options = { non_blocking = "boolean", stream = "table|number|cdata|userdata" }
+
+--- Copies `source` into t: broadcast to its shape, cast to its dtype. Returns t. `stream` and `non_blocking` are for
+--- memory of CUDA: see xchg.cuda.copy.
 ---@param source xchg.Tensor
+---@param options { non_blocking: boolean?, stream: any }?
 ---@return xchg.Tensor
-function M.copy_(t, source)
+function M.copy_(t, source, options)
   slots.check("copy_", t)
   slots.check("copy_", source)
-  return M.copy("copy_", t, source)
+  if options ~= nil then options = check.options("copy_", options, copy_options) end
+  return M.copy("copy_", t, source, options)
 end
 
 --- A compact copy on the same device, writable.
@@ -118,7 +123,9 @@ end
 
 local to_options = { copy = "boolean", non_blocking = "boolean", stream = "table|number|cdata|userdata" }
 
---- t on another device or as another dtype: t itself where nothing changes, unless `copy` is true.
+--- t on another device or as another dtype: t itself where nothing changes, unless `copy` is true. Copies from and to
+--- memory of CUDA are queued on `stream`, by default the current one, and what makes them wait for it is in
+--- xchg.cuda.copy: with `non_blocking`, pinned and managed memory do not.
 ---@param target string|xchg.Device dtype or device
 ---@param options { copy: boolean?, non_blocking: boolean?, stream: any }?
 ---@return xchg.Tensor
@@ -132,7 +139,11 @@ function M.to(t, target, options)
     row = dtype.get("to", target)
   end
   if row.id == t._dtype and kind == t._device_type and id == t._device_id and not options.copy then return t end
-  return M.copy("to", like("to", t, row, kind, id), t, options)
+  if options.stream == nil or kind == device.CPU then return M.copy("to", like("to", t, row, kind, id), t, options) end
+  local made = device.backend("to", kind).with("to", options.stream, kind, id, t, function()
+    return like("to", t, row, kind, id)
+  end)
+  return M.copy("to", made, t, options)
 end
 
 --- Whether two tensors have one shape and equal elements (NaN equals nothing).

@@ -1,0 +1,251 @@
+/* Copies of tensors between any two of host, pinned, managed and device memory: what is refused, on which stream, and
+ * which way (stage.h). */
+#include "core/dtype.h"
+#include "core/layout.h"
+#include "core/tensor.h"
+#include "cuda/copy.h"
+#include "cuda/failure.h"
+#include "cuda/guard.h"
+#include "cuda/move.h"
+#include "cuda/rows.h"
+#include "cuda/runtime.h"
+#include "cuda/stage.h"
+#include "cuda/stream.h"
+#include "cuda/use.h"
+#include "dlpack.h"
+
+int xchg__copy_side(xchg__copy_place *out, const xchg_tensor *tensor, const char *where, xchg_error *err) {
+  const char *name;
+  switch (tensor->_device_type) {
+  case kDLCUDA: *out = XCHG_PLACE_DEVICE; return 0;
+  case kDLCUDAManaged: *out = XCHG_PLACE_MANAGED; return 0;
+  case kDLCUDAHost: *out = XCHG_PLACE_PINNED; return 0;
+  default: break;
+  }
+  *out = XCHG_PLACE_PAGEABLE;
+  if ((tensor->_flags & XCHG_TENSOR_HOST) != 0)
+    return 0;
+  name = xchg_device_name(tensor->_device_type);
+  return xchg__error_set(err, XCHG_E_DEVICE, "%s: memory of %s:%d is not reached by CUDA; move it in its own library",
+                         where, name != NULL ? name : "an unknown device", tensor->_device_id);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------ */
+
+int xchg__copy_check_target(const xchg_tensor *dst, const char *where, xchg_error *err) {
+  if (dst->_slot == 0)
+    return xchg__error_set(err, XCHG_E_RELEASED, "%s: the destination is released; use tensors before t:release()",
+                           where);
+  if ((dst->_flags & XCHG_TENSOR_READONLY) != 0)
+    return xchg__error_set(err, XCHG_E_READONLY, "%s: the destination is read-only; write into t:clone()", where);
+  return 0;
+}
+
+static int shapes_check(const xchg_tensor *dst, const xchg_tensor *src, xchg_error *err) {
+  char to[160], from[160];
+  int32_t added = dst->_ndim - src->_ndim;
+  int fits = added >= 0;
+  for (int32_t d = 0; fits && d < src->_ndim; d++)
+    fits = src->_shape[d] == 1 || src->_shape[d] == dst->_shape[d + added];
+  if (!fits)
+    return xchg__error_set(err, XCHG_E_SHAPE,
+                           "copy: shape %s does not broadcast to %s; extents must be equal from the last dimension on, "
+                           "or 1 in the source",
+                           xchg__layout_format(from, sizeof from, src->_ndim, src->_shape),
+                           xchg__layout_format(to, sizeof to, dst->_ndim, dst->_shape));
+  for (int32_t d = 0; d < dst->_ndim && dst->_numel > 0; d++)
+    if (dst->_shape[d] > 1 && dst->_strides[d] == 0)
+      return xchg__error_set(err, XCHG_E_ARGUMENT,
+                             "copy: the destination repeats one element along dimension %d (stride 0, size %lld), "
+                             "which can hold one value only; write into t:contiguous()",
+                             d + 1, (long long)dst->_shape[d]);
+  return 0;
+}
+
+static int tensors_check(const xchg_tensor *dst, const xchg_tensor *src, xchg_error *err) {
+  int code = xchg__copy_check_target(dst, "copy", err);
+  if (code == 0 && src->_slot == 0)
+    code = xchg__error_set(err, XCHG_E_RELEASED, "copy: the source is released; use tensors before t:release()");
+  return code != 0 ? code : shapes_check(dst, src, err);
+}
+
+/* The storages of the tensors; the tensors are live. */
+static xchg_storage *storage_of(const xchg_arena *arena, const xchg_tensor *tensor) {
+  xchg_slot *slot = xchg__slot_get((const xchg_slots *)arena, tensor->_slot);
+  return slot != NULL ? slot->storage : NULL;
+}
+
+int xchg__copy_mark(xchg_arena *arena, const xchg_tensor *tensor, xchg_cuda_stream *stream, xchg_error *err) {
+  xchg_storage *storage = storage_of(arena, tensor);
+  return storage != NULL ? xchg__use_mark(storage, stream, err) : 0;
+}
+
+/* ---- elements smaller than a byte ----------------------------------------------------------------- */
+
+/* They move as bytes, whole tensors at a time. A last byte that is not full may be written only where nothing else can be
+ * in it. */
+static int packed_check(const xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src, xchg_error *err) {
+  const xchg_dtype *row = xchg_dtype_info(dst->_dtype);
+  int whole = dst->_ndim == src->_ndim && xchg_layout_is_contiguous(dst->_ndim, dst->_shape, dst->_strides) &&
+              xchg_layout_is_contiguous(src->_ndim, src->_shape, src->_strides);
+  for (int32_t d = 0; whole && d < dst->_ndim; d++)
+    whole = dst->_shape[d] == src->_shape[d];
+  if (whole && dst->_numel * row->bits % 8 != 0) {
+    const xchg_storage *storage = storage_of(arena, dst);
+    whole = storage != NULL && storage->release.bytes == xchg__dtype_bytes(dst->_dtype, dst->_numel);
+  }
+  if (whole)
+    return 0;
+  return xchg__error_set(err, XCHG_E_DTYPE,
+                         "copy: %s elements are packed, so that only whole contiguous tensors of one shape, and of "
+                         "full bytes, can be copied; convert them to a dtype of whole bytes in the library that made "
+                         "them",
+                         row->name);
+}
+
+/* The same memory as a line of bytes. */
+static xchg_tensor bytes_of(const xchg_tensor *tensor, int64_t *dims) {
+  xchg_tensor out = *tensor;
+  dims[0] = xchg__dtype_bytes(tensor->_dtype, tensor->_numel);
+  dims[1] = 1;
+  out._dtype = XCHG_DTYPE_UINT8;
+  out._ndim = 1;
+  out._numel = dims[0];
+  out._shape = &dims[0];
+  out._strides = &dims[1];
+  return out;
+}
+
+/* ---- on which stream ------------------------------------------------------------------------------ */
+
+/* Device memory decides, the destination's before the source's; then managed memory; then what is current. */
+static int home_of(int32_t *out, const xchg_tensor *dst, const xchg_tensor *src, xchg_error *err) {
+  const xchg_tensor *const sides[] = {dst, src};
+  static const int32_t kinds[] = {kDLCUDA, kDLCUDAManaged};
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < 2; i++)
+      if (sides[i]->_device_type == kinds[k]) {
+        *out = sides[i]->_device_id;
+        return 0;
+      }
+  return xchg_cuda_device_current(out, err);
+}
+
+static int stream_check(const xchg_tensor *tensor, const xchg_cuda_stream *stream, xchg_error *err) {
+  if (tensor->_device_type != kDLCUDA || tensor->_device_id == stream->device)
+    return 0;
+  return xchg__error_set(err, XCHG_E_DEVICE,
+                         "copy: the stream is one of cuda:%d and the memory is cuda:%d's; give a stream of that device",
+                         stream->device, tensor->_device_id);
+}
+
+int xchg__copy_capturing(const xchg_cuda_stream *stream, const char *subject, int *out, xchg_error *err) {
+  int status = 0;
+  *out = stream->capture != NULL;
+  if (*out)
+    return 0;
+  int result = xchg__rt.cudaStreamIsCapturing(stream->handle, &status);
+  *out = status != 0;
+  return result == 0 ? 0 : xchg__cuda_fail(err, result, "cudaStreamIsCapturing", "%s", subject);
+}
+
+/* Host memory that CUDA does not know is read and written when the call is made, not when a graph is replayed. */
+static int pageable_check(const xchg_cuda_stream *stream, xchg_error *err) {
+  int capturing;
+  int code = xchg__copy_capturing(stream, "copy", &capturing, err);
+  if (code != 0 || !capturing)
+    return code;
+  return xchg__error_set(err, XCHG_E_CAPTURE,
+                         "copy: a graph is being captured, and a copy with pageable host memory cannot be part of it; "
+                         "use pinned memory (device=\"cuda_host\") or copy before the capture");
+}
+
+/* ---- the copy ------------------------------------------------------------------------------------ */
+
+/* Neither side is a device's: the host copies when the stream has done what may touch this memory. */
+static int host_copy(const xchg_tensor *dst, const xchg_tensor *src, xchg_cuda_stream *stream, xchg_error *err) {
+  int code = pageable_check(stream, err);
+  if (code == 0)
+    code = xchg__stage_wait(stream, err);
+  return code != 0 ? code : xchg_tensor_copy(dst, src, err);
+}
+
+static int device_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src, xchg__copy_place to,
+                       xchg__copy_place from, xchg_cuda_stream *stream, int32_t nonblocking, xchg_error *err) {
+  xchg__copy_job job = {.arena = arena, .stream = stream, .other = NULL, .err = err};
+  int across = to == XCHG_PLACE_DEVICE && from == XCHG_PLACE_DEVICE && dst->_device_id != src->_device_id;
+  int pageable = to == XCHG_PLACE_PAGEABLE || from == XCHG_PLACE_PAGEABLE, capturing = 0, code = 0;
+  if (across) {
+    int32_t device = stream->device == dst->_device_id ? src->_device_id : dst->_device_id;
+    if ((job.other = xchg__cuda_stream_current(arena, device, err)) == NULL)
+      return err != NULL ? err->code : XCHG_E_CUDA;
+    code = stream_check(stream->device == dst->_device_id ? dst : src, stream, err);
+  } else if ((code = stream_check(dst, stream, err)) == 0) {
+    code = stream_check(src, stream, err);
+  }
+  if (code == 0 && pageable)
+    code = pageable_check(stream, err);
+  if (code == 0 && to != XCHG_PLACE_PAGEABLE)
+    code = xchg__copy_mark(arena, dst, stream, err);
+  if (code == 0 && from != XCHG_PLACE_PAGEABLE)
+    code = xchg__copy_mark(arena, src, stream, err);
+  if (code == 0 && across) {
+    code = xchg__copy_mark(arena, src->_device_id == stream->device ? dst : src, job.other, err);
+    return code != 0 ? code : xchg__stage_across(&job, dst, src);
+  }
+  if (code != 0)
+    return code;
+  if (from == XCHG_PLACE_PAGEABLE)
+    code = xchg__stage_up(&job, dst, src);
+  else if (to == XCHG_PLACE_PAGEABLE)
+    return xchg__stage_down(&job, dst, src);
+  else
+    code = xchg__stage_within(&job, dst, src);
+  if (code != 0 || nonblocking || (to == XCHG_PLACE_DEVICE && from == XCHG_PLACE_DEVICE) ||
+      (to == XCHG_PLACE_DEVICE && from == XCHG_PLACE_PAGEABLE))
+    return code;
+  if ((code = xchg__copy_capturing(stream, "copy", &capturing, err)) != 0 || capturing)
+    return code;
+  return xchg__stage_wait(stream, err);
+}
+
+int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src, xchg_cuda_stream *stream,
+                       int32_t nonblocking, xchg_error *err) {
+  xchg__copy_place to, from;
+  xchg__cuda_guard guard;
+  xchg_tensor dst_bytes, src_bytes;
+  int64_t dst_dims[2], src_dims[2];
+  int32_t device;
+  int code = tensors_check(dst, src, err);
+  if (code == 0)
+    code = xchg__copy_side(&to, dst, "copy", err);
+  if (code == 0)
+    code = xchg__copy_side(&from, src, "copy", err);
+  if (code != 0)
+    return code;
+  int hosts = (to == XCHG_PLACE_PINNED || to == XCHG_PLACE_PAGEABLE) &&
+              (from == XCHG_PLACE_PINNED || from == XCHG_PLACE_PAGEABLE);
+  if (dst->_dtype != src->_dtype && !hosts)
+    return xchg__error_set(err, XCHG_E_DTYPE, "copy: %s and %s: the memory of a device is copied as it is; cast first",
+                           xchg_dtype_info(src->_dtype)->name, xchg_dtype_info(dst->_dtype)->name);
+  if (!hosts && xchg_dtype_info(dst->_dtype)->bits % 8 != 0 && (code = packed_check(arena, dst, src, err)) != 0)
+    return code;
+  if (dst->_numel == 0)
+    return 0;
+  if (stream == NULL && ((code = home_of(&device, dst, src, err)) != 0 ||
+                         (stream = xchg__cuda_stream_current(arena, device, err)) == NULL))
+    return code != 0 ? code : err != NULL ? err->code : XCHG_E_CUDA;
+  if ((code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
+    return code;
+  if (hosts) {
+    code = host_copy(dst, src, stream, err);
+  } else if (xchg_dtype_info(dst->_dtype)->bits % 8 != 0) {
+    dst_bytes = bytes_of(dst, dst_dims);
+    src_bytes = bytes_of(src, src_dims);
+    code = device_copy(arena, &dst_bytes, &src_bytes, to, from, stream, nonblocking, err);
+  } else {
+    code = device_copy(arena, dst, src, to, from, stream, nonblocking, err);
+  }
+  xchg__cuda_leave(&guard);
+  return code;
+}
