@@ -41,7 +41,16 @@
   F(xchg_statistics, objects)                                                                                          \
   F(xchg_statistics, device_bytes)                                                                                     \
   S(xchg_cuda_memory)                                                                                                  \
-  F(xchg_cuda_memory, refusal)
+  F(xchg_cuda_memory, refusal)                                                                                         \
+  S(xchg_cuda_stream)                                                                                                  \
+  F(xchg_cuda_stream, device)                                                                                          \
+  F(xchg_cuda_stream, capture)                                                                                         \
+  F(xchg_cuda_stream, last)                                                                                            \
+  S(xchg_cuda_event)                                                                                                   \
+  F(xchg_cuda_event, recorded)                                                                                         \
+  F(xchg_cuda_event, stream)                                                                                           \
+  S(xchg_cuda_host)                                                                                                    \
+  F(xchg_cuda_host, references)
 
 _Static_assert(sizeof(xchg_tensor) == 64, "a tensor head is one cache line: change XCHG_ABI with it");
 

@@ -243,6 +243,8 @@ typedef struct xchg_nvrtc_facts {
 
 /* Opens NVRTC, once. `folders` as in xchg_cuda_places. 0, or XCHG_E_NO_CUDA with the reason. */
 XCHG_API int32_t xchg_nvrtc_open(const char *folders, xchg_error *err);
+/* 1 where xchg_nvrtc_open would look into `folders`. Opens nothing. */
+XCHG_API int32_t xchg_nvrtc_needs_folders(void);
 XCHG_API const xchg_nvrtc_facts *xchg_nvrtc_known(void);
 
 /* What is to be compiled. Everything is copied; strings end in NUL. */

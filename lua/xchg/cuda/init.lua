@@ -1,7 +1,13 @@
 --- xchg.cuda: memory, streams and kernels of CUDA devices.
 
 local device = require "xchg.cuda.device"
+local event = require "xchg.cuda.event"
+local graph = require "xchg.cuda.graph"
+local host = require "xchg.cuda.host"
 local library = require "xchg.cuda.library"
+local memory = require "xchg.cuda.memory"
+local stream = require "xchg.cuda.stream"
+local time = require "xchg.cuda.time"
 
 ---@class xchg.cuda
 ---@field version string?  of the CUDA runtime, "13.0"; nil where there is none
@@ -9,7 +15,10 @@ local library = require "xchg.cuda.library"
 local M = {
   use = library.use,
   device = device.device, devices = device.devices, device_count = device.device_count,
+  memory = memory.memory,
   current_device = device.current_device, with_device = device.with_device, synchronize = device.synchronize,
+  stream = stream.stream, current_stream = stream.current_stream, with_stream = stream.with_stream,
+  external_stream = stream.external_stream, event = event.event, time = time.time, poll = host.poll, graph = graph.graph,
 }
 
 --- Whether CUDA can be used; else false and the reason, a sentence. Never raises, initialises no device.
