@@ -55,6 +55,11 @@ function M.copy(where, to, from, options)
   return require("xchg.cuda.copy").copy(where, to, from, options)
 end
 
+--- Makes the result of a copy while a stream is current.
+function M.with(...)
+  return require("xchg.cuda.copy").with(...)
+end
+
 function M.fill(where, head, element)
   return require("xchg.cuda.copy").fill(where, head, element)
 end

@@ -3,6 +3,7 @@
 local ffi = require "ffi"
 local lib = require "xchg.lib"
 local error_ = require "xchg.error"
+local device = require "xchg.cuda.device"
 
 local M = {}
 
@@ -23,13 +24,13 @@ assert(ffi.string(C.xchg_error_name(M.OUT_OF_MEMORY)) == "out_of_memory")
 ---@field allocator "pool"|"malloc" a stream-ordered pool, or cudaMalloc where the device has none
 ---@field allocator_reason string? why it is cudaMalloc
 
---- The numbers of a device, given by its number.
----@param where string
----@param id integer
+--- The memory of a device, in numbers; of the current one without argument.
+---@param which string|integer|xchg.Device?
 ---@return xchg.cuda.Memory
-function M.numbers(where, id)
+function M.memory(which)
+  local id = device.index("cuda.memory", which)
   local out = ffi.new("xchg_cuda_memory")
-  checked(where, C.xchg_cuda_memory_get(out, id, err))
+  checked("cuda.memory", C.xchg_cuda_memory_get(out, id, err))
   local refusal = out.refusal ~= nil and ffi.string(out.refusal) or nil
   return {
     free = tonumber(out.free), total = tonumber(out.total), used = tonumber(out.used),
@@ -49,8 +50,8 @@ function M.budget(where, id, bytes)
   return tonumber(out[0])
 end
 
---- After C has answered that there is no memory: drops Lua's garbage, waits for the device, gives back what is not
--- in use. False where nothing can be done: a finalizer must not collect, and the program may have stopped the collector.
+--- After C has answered that there is no memory: drops Lua's garbage, waits for the device, gives back what is not in
+-- use. False where nothing can be done: a finalizer must not collect, and the program may have stopped the collector.
 ---@param id integer
 ---@return boolean
 function M.reclaim(id)
