@@ -454,7 +454,7 @@ typedef struct xchg_cuda_frame {
   uint32_t cluster[3];
   int32_t checked; /* number of the device, plus one, on which the fields above were found possible; set it to 0 when
                       one of them changes */
-  xchg_cuda_stream *stream; /* NULL: the current one of the device. Borrowed */
+  xchg_cuda_stream *stream; /* set by xchg_cuda_frame_stream */
   void **heads;   /* of the tensors, in their order among the parameters; NULL: the argument stands in its cell */
   uint8_t *cells; /* the arguments; a cell begins at a multiple of 8 */
   xchg_cuda_kernel *kernel; /* borrowed */
@@ -466,6 +466,8 @@ typedef struct xchg_cuda_frame {
 XCHG_API int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_kernel *kernel,
                                      xchg_cuda_input *inputs, int32_t count, xchg_error *err);
 XCHG_API void xchg_cuda_frame_release(xchg_cuda_frame *frame);
+/* The stream of the launches, on which the frame holds a reference; NULL: the current one of the device. */
+XCHG_API void xchg_cuda_frame_stream(xchg_cuda_frame *frame, xchg_cuda_stream *stream);
 
 /* Queues the kernel. 0; the number of a parameter whose tensor does not fit (from 1 on; nothing was done, and `err` is
  * not written); or an error. A grid with a 0 queues nothing. */
