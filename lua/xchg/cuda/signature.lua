@@ -28,7 +28,7 @@ local WHERE = "kernel"
 ---@field also xchg.dtype? a second dtype that fits
 ---@field const boolean?   of a pointer: whether what it points to is const; nil: not known
 ---@field alignment integer?  of a pointer: what an address must be a multiple of
----@field undeclared boolean?  only the PTX or the runtime tells: a declaration would tell more
+---@field unknown_source boolean?  only the PTX or the runtime tells: a declaration would tell more
 
 ---@class xchg.cuda.Signature
 ---@field name string      as C++ has it: "scale<float, 4>"
@@ -245,7 +245,7 @@ local function parameter(i, row, type_, name)
     size = row.size, align = row.align or type_ and type_.align, offset = row.offset, signed = signed,
     dtype = known and (class == "pointer" or class == "struct") and type_.dtype or nil,
     also = known and class == "pointer" and type_.also or nil, alignment = alignment,
-    const = known and type_.const, undeclared = not known or nil,
+    const = known and type_.const, unknown_source = not known or nil,
   }
 end
 
