@@ -191,18 +191,8 @@ describe("a descriptor with one wrong field", function()
   end)
 end)
 
-describe("streamed memory", function()
-  for type, name in pairs { [2] = "cuda:1", [10] = "rocm:1", [13] = "cuda_managed:1" } do
-    it("of " .. name .. " is refused by name", function()
-      for _, kind in ipairs(BOTH) do
-        refused({ kind = kind, device_type = type, device_id = 1 }, "unsupported_device", "in " .. name .. " memory")
-      end
-    end)
-  end
-end)
-
 describe("memory that the host cannot read", function()
-  local names = { [4] = "opencl", [7] = "vulkan", [8] = "metal", [9] = "vpi", [12] = "ext_dev", [14] = "oneapi",
+  local names = { [4] = "opencl", [7] = "vulkan", [8] = "metal", [9] = "vpi", [10] = "rocm", [12] = "ext_dev", [14] = "oneapi",
     [15] = "webgpu", [16] = "hexagon", [17] = "maia", [18] = "trn" }
   for type, name in pairs(names) do
     it("is taken and named: " .. name, function()
@@ -228,14 +218,12 @@ describe("memory that the host cannot read", function()
 end)
 
 describe("pinned memory", function()
-  for type, name in pairs { [3] = "cuda_host", [11] = "rocm_host" } do
-    it("is the host's own: " .. name, function()
-      local t = xchg.from_dlpack(make { device_type = type, values = { 1, 2, 3, 4 } }.capsule)
-      assert.equal(name, t.device)
-      assert.equal(3, t[3])
-      t:release()
-    end)
-  end
+  it("of ROCm is the host's own", function()
+    local t = xchg.from_dlpack(make { device_type = 11, values = { 1, 2, 3, 4 } }.capsule)
+    assert.equal("rocm_host", t.device)
+    assert.equal(3, t[3])
+    t:release()
+  end)
 
   it("has no device number: JAX numbers its simulated hosts", function()
     local t = xchg.from_dlpack(make { device_id = 5 }.capsule)

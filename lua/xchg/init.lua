@@ -8,7 +8,7 @@ local tensor = require "xchg.tensor"
 local M = {
   _VERSION = "0.1.0",
   python = python,
-  from_dlpack = exchange.from_dlpack,
+  from_dlpack = exchange.from_dlpack, from_cai = exchange.from_cai,
   empty = tensor.empty, zeros = tensor.zeros, ones = tensor.ones, full = tensor.full, tensor = tensor.tensor,
   equal = tensor.equal, is_tensor = tensor.is_tensor,
   stats = tensor.stats, budget = tensor.budget,

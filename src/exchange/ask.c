@@ -47,39 +47,53 @@ int xchg__ask_device(PyObject *object, xchg__family family, DLDevice *out, xchg_
   return good ? 0 : XCHG_E_DESCRIPTOR;
 }
 
-/* Whether the pending TypeError is about the keyword, not about the data. */
-static int is_about_keyword(void) {
+/* Which keywords (XCHG_ASK_*) the pending TypeError is about; 0: it is about the data. */
+static int keywords_refused(void) {
   PyObject *type, *value, *traceback, *text = NULL;
   const char *message = NULL;
   Py_ssize_t length;
-  int answer;
+  int answer = 0;
   if (!xchg__py.PyErr_ExceptionMatches(xchg__py.PyExc_TypeError))
     return 0;
   xchg__py.PyErr_Fetch(&type, &value, &traceback);
   xchg__py.PyErr_NormalizeException(&type, &value, &traceback);
   text = value != NULL ? xchg__py.PyObject_Str(value) : NULL;
   message = text != NULL ? xchg__py.PyUnicode_AsUTF8AndSize(text, &length) : NULL;
-  answer = message != NULL &&
-           (strstr(message, "max_version") != NULL || strstr(message, "takes no keyword arguments") != NULL);
   if (message == NULL)
     xchg__py.PyErr_Clear();
+  else if (strstr(message, "takes no keyword arguments") != NULL)
+    answer = XCHG_ASK_ALL;
+  else if (strstr(message, "max_version") != NULL)
+    answer = XCHG_ASK_MAX_VERSION;
+  else if (strstr(message, "'stream'") != NULL && strstr(message, "keyword argument") != NULL)
+    answer = XCHG_ASK_STREAM; /* in quotes: a producer may also dislike the stream that it was given */
   xchg__py.Py_DecRef(text);
   xchg__py.PyErr_Restore(type, value, traceback);
   return answer;
 }
 
-/* Calls `__dlpack__`, with max_version if the type is known or hoped to take it. */
-static PyObject *call_dlpack(const xchg__producer *producer, PyObject *object, int max_version) {
-  PyObject *arguments[2];
-  PyObject *keywords = max_version ? xchg__names.max_version_keyword : NULL, *capsule;
-  arguments[0] = object;
-  arguments[1] = xchg__names.max_version;
-  if (producer->method == NULL)
-    return xchg__py.PyObject_VectorcallMethod(xchg__names.dlpack, arguments, 1, keywords);
-  /* The method's owner may be changed while it runs. */
-  xchg__py.Py_IncRef(producer->method);
-  capsule = xchg__py.PyObject_Vectorcall(producer->method, arguments, 1, keywords);
-  xchg__py.Py_DecRef(producer->method);
+/* Calls `__dlpack__` with these keywords. NULL and an exception. */
+static PyObject *call_dlpack(const xchg__producer *producer, PyObject *object, int keywords, int64_t stream) {
+  PyObject *arguments[3], **next = arguments, *number = NULL, *capsule;
+  *next++ = object;
+  if (keywords & XCHG_ASK_MAX_VERSION)
+    *next++ = xchg__names.max_version;
+  if (keywords & XCHG_ASK_STREAM) {
+    number = stream < 0 ? xchg__py.PyLong_FromLongLong(stream)
+                        : xchg__py.PyLong_FromUnsignedLongLong((unsigned long long)stream);
+    if (number == NULL)
+      return NULL;
+    *next++ = number;
+  }
+  if (producer->method == NULL) {
+    capsule = xchg__py.PyObject_VectorcallMethod(xchg__names.dlpack, arguments, 1, xchg__names.keywords[keywords]);
+  } else {
+    /* The method's owner may be changed while it runs. */
+    xchg__py.Py_IncRef(producer->method);
+    capsule = xchg__py.PyObject_Vectorcall(producer->method, arguments, 1, xchg__names.keywords[keywords]);
+    xchg__py.Py_DecRef(producer->method);
+  }
+  xchg__py.Py_DecRef(number);
   return capsule;
 }
 
@@ -102,38 +116,42 @@ static int is_absent(PyObject *object) {
   return 1;
 }
 
-PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, xchg_error *err) {
-  PyObject *capsule;
-  xchg_error first; /* what the call with max_version said */
+PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, int *keywords, int64_t stream,
+                            xchg_error *err) {
+  int wanted = *keywords, first = 1, refused_first = 0;
+  xchg_error reason; /* what the first call said */
   char name[128];
-  first.message[0] = '\0';
-  if (producer->takes_max_version) {
-    capsule = call_dlpack(producer, object, 1);
-    if (capsule != NULL)
+  size_t length;
+  *keywords &= ~producer->refused_keywords;
+  for (;;) {
+    PyObject *capsule = call_dlpack(producer, object, *keywords, stream);
+    int refused;
+    if (capsule != NULL) {
+      if (!first && xchg__py_type(object) == producer->type) /* another time at once */
+        xchg__producer_of(producer->type)->refused_keywords |= wanted & ~*keywords;
       return capsule;
-    if (is_absent(object)) {
+    }
+    if (first && is_absent(object)) {
       xchg__error_set(err, XCHG_E_ABSENT,
                       "from_dlpack: %s has no __dlpack__; pass an array of a library that speaks DLPack, or a capsule",
                       xchg__type_name(xchg__py_type(object), name, sizeof name));
       return NULL;
     }
-    if (!is_about_keyword()) {
-      xchg__refusal_set(err, "from_dlpack", producer->family, object);
-      return NULL;
+    refused = keywords_refused() & *keywords;
+    if (refused == 0)
+      break;
+    if (first) {
+      refused_first = refused;
+      xchg__refusal_reason(reason.message, sizeof reason.message);
     }
-    xchg__refusal_reason(first.message, sizeof first.message);
     xchg__py.PyErr_Clear();
+    *keywords &= ~refused;
+    first = 0;
   }
-  capsule = call_dlpack(producer, object, 0);
-  if (capsule == NULL) {
-    xchg__refusal_set(err, "from_dlpack", producer->family, object);
-    if (first.message[0] != '\0') {
-      size_t length = strlen(err->message);
-      snprintf(err->message + length, sizeof err->message - length, "; asked with max_version before: %s",
-               first.message);
-    }
-  } else if (producer->takes_max_version && xchg__py_type(object) == producer->type) {
-    xchg__producer_of(producer->type)->takes_max_version = 0; /* another time at once */
-  }
-  return capsule;
+  xchg__refusal_set(err, "from_dlpack", producer->family, object);
+  length = strlen(err->message);
+  if (!first)
+    snprintf(err->message + length, sizeof err->message - length, "; asked with %s before: %s",
+             refused_first & XCHG_ASK_MAX_VERSION ? "max_version" : "stream", reason.message);
+  return NULL;
 }

@@ -9,7 +9,10 @@
 int xchg__ask_device(PyObject *object, xchg__family family, DLDevice *out, xchg_error *err);
 
 /* A new capsule from the object's `__dlpack__`: versioned if it knows such, or NULL and an error, the exception (if the
- * producer raised one) pending. XCHG_E_ABSENT where there is no such method. GIL held. */
-PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, xchg_error *err);
+ * producer raised one) pending. XCHG_E_ABSENT where there is no such method. `keywords` are the XCHG_ASK_* to ask with;
+ * those that the producer does not know are left out, and what was asked with in the end is written there. `stream` is
+ * the standard's integer. GIL held. */
+PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, int *keywords, int64_t stream,
+                            xchg_error *err);
 
 #endif

@@ -7,14 +7,16 @@
 
 typedef struct {
   xchg_description description; /* shape and strides point into the DLTensor */
-  int64_t bytes;                /* that the elements span: what the Lua collector is told */
+  const void *start;            /* lowest address that an element has; below `data` with negative strides */
+  int64_t bytes;                /* that the elements span from there on: what the Lua collector is told */
 } xchg__checked;
 
-/* Checks everything that a descriptor can have wrong and describes the tensor. `flags` are those of a
- * versioned capsule, or 0. Nothing is read through its data pointer. */
-int xchg__descriptor_check(xchg__checked *out, const DLTensor *tensor, uint64_t flags, xchg_error *err);
+/* Checks everything that a descriptor can have wrong by itself and describes the tensor. `flags` are those of a
+ * versioned capsule, or 0; `from` (a protocol) opens the messages. Nothing is read through its data pointer. */
+int xchg__descriptor_check(xchg__checked *out, const DLTensor *tensor, uint64_t flags, const char *from,
+                           xchg_error *err);
 
-/* Whether memory of that device can be taken at all. */
+/* Whether memory of that kind of device can be taken at all. */
 int xchg__descriptor_check_device(DLDevice device, xchg_error *err);
 
 #endif

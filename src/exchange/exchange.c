@@ -3,9 +3,12 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "exchange/from_cai.h"
 #include "exchange/from_dlpack.h"
+#include "exchange/order.h"
 #include "exchange/producer.h"
 #include "exchange/refusal.h"
+#include "lua/cdata.h"
 #include "lua/raise.h"
 #include "lua/tensor.h"
 #include "python/door.h"
@@ -18,32 +21,69 @@ static int raise_pending(lua_State *L) {
   return xchg__exception_raise(L);
 }
 
-/* exchange.from_dlpack(object): a new tensor. Not behind the common door: nothing of Lua that could raise runs inside,
- * so that the protected call is only paid for on failure. */
-static int exchange_from_dlpack(lua_State *L) {
-  xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
+typedef int (*import_body)(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err);
+
+/* The stream argument: nil the current one, -1 none, true to be asked, a pointer of Lua's FFI (which it keeps alive). */
+static void request_stream(lua_State *L, int index, xchg__request *request) {
+  switch (lua_type(L, index)) {
+  case LUA_TNUMBER: request->order = XCHG_ORDER_NONE; break;
+  case LUA_TBOOLEAN: request->order = XCHG_ORDER_ASK; break;
+  case XCHG_LUA_TCDATA:
+    request->order = XCHG_ORDER_GIVEN;
+    request->stream = *(xchg_cuda_stream *const *)lua_topointer(L, index);
+    break;
+  default: request->order = XCHG_ORDER_CURRENT;
+  }
+}
+
+/* Waits for the producer's stream after an import that went well; else undoes it. The GIL is not held. */
+static int import_finish(xchg__request *request, const xchg_tensor *head, xchg_error *err) {
+  int code;
+  if (request->unfinished == NULL)
+    return 0;
+  code = xchg__order_wait(request->unfinished, request->unfinished_device, err);
+  if (code != 0) {
+    request->slots->head.busy--;
+    xchg__slot_free(request->slots, head->_slot);
+  }
+  return code;
+}
+
+/* A new tensor; or nil and device type and number, where CUDA must be opened or the stream be told first. Not behind the
+ * common door: nothing of Lua that could raise runs inside, so that the protected call is only paid for on failure. */
+static int import(lua_State *L, const char *where, import_body body, xchg__request *request) {
   PyObject *object = xchg__object_get(L, 1);
   xchg_tensor head;
   xchg__gil_state gil;
   xchg_error err;
   int code, prepared, raised = 0;
   err.code = 0;
+  request->slots = lua_touserdata(L, lua_upvalueindex(1));
+  request->unfinished = NULL;
+  request_stream(L, 2, request);
   if (object == NULL)
-    return xchg__raisef(L, XCHG_E_TYPE,
-                        "from_dlpack: expected a Python object, got %s; Lua values go through xchg.tensor",
-                        luaL_typename(L, 1));
-  prepared = xchg__tensor_prepare(L, slots);
+    return xchg__raisef(L, XCHG_E_TYPE, "%s: expected a Python object, got %s; Lua values go through xchg.tensor",
+                        where, luaL_typename(L, 1));
+  prepared = xchg__tensor_prepare(L, request->slots);
   if (xchg__gil_enter(&gil, &err) != 0)
     return xchg__raise(L, &err);
-  code = xchg__from_dlpack(slots, &head, object, &err);
-  if (code != 0 && xchg__py.PyErr_Occurred() != NULL) {
+  code = body(request, &head, object, &err);
+  if (code < 0 && xchg__py.PyErr_Occurred() != NULL) {
     lua_pushvalue(L, lua_upvalueindex(2));
     raised = lua_pcall(L, 0, 1, 0) == LUA_ERRRUN;
   }
   xchg__gil_leave(gil);
+  if (code == 0)
+    code = import_finish(request, &head, &err);
   if (code == 0) {
-    xchg__tensor_publish(L, slots, &head, prepared);
+    xchg__tensor_publish(L, request->slots, &head, prepared);
     return 1;
+  }
+  if (code == XCHG_NEEDS) {
+    lua_pushnil(L);
+    lua_pushinteger(L, request->needed.device_type);
+    lua_pushinteger(L, request->needed.device_id);
+    return 3;
   }
   if (!raised)
     return xchg__raise(L, &err);
@@ -53,6 +93,20 @@ static int exchange_from_dlpack(lua_State *L) {
   lua_pushstring(L, err.message);
   lua_setfield(L, -2, "message");
   return lua_error(L);
+}
+
+/* exchange.from_dlpack(object, stream) */
+static int exchange_from_dlpack(lua_State *L) {
+  xchg__request request;
+  return import(L, "from_dlpack", xchg__from_dlpack, &request);
+}
+
+/* exchange.from_cai(object, stream, wait, dtype number): `wait` is an xchg__wait, the dtype that of raw items or 0. */
+static int exchange_from_cai(lua_State *L) {
+  xchg__request request;
+  request.wait = (xchg__wait)luaL_checkinteger(L, 3);
+  request.dtype = (int32_t)luaL_checkinteger(L, 4);
+  return import(L, "from_cai", xchg__from_cai, &request);
 }
 
 /* exchange.owner(slot number): the Python object that a tensor came from, or nil. */
@@ -114,6 +168,10 @@ void xchg__exchange_open(lua_State *L) {
   xchg__door_push(L, raise_pending, 0);
   lua_pushcclosure(L, exchange_from_dlpack, 2);
   lua_setfield(L, -2, "from_dlpack");
+  lua_pushvalue(L, arena);
+  xchg__door_push(L, raise_pending, 0);
+  lua_pushcclosure(L, exchange_from_cai, 2);
+  lua_setfield(L, -2, "from_cai");
   lua_pushvalue(L, arena);
   lua_pushcclosure(L, exchange_owner, 1);
   lua_setfield(L, -2, "owner");

@@ -3,12 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/guard.h"
+#include "cuda/stream.h"
+#include "exchange/adopt.h"
 #include "exchange/ask.h"
 #include "exchange/capsule.h"
-#include "exchange/descriptor.h"
+#include "exchange/order.h"
 #include "exchange/refusal.h"
 
 #define WHERE "from_dlpack"
+#define PROTOCOL "dlpack"
+
+/* The legacy default stream, as the standard and CUDA call it. */
+#define LEGACY ((void *)(uintptr_t)1)
 
 /* ---- a capsule ----------------------------------------------------------------------------------- */
 
@@ -39,22 +46,6 @@ static PyObject *torch_storage(PyObject *tensor) {
   return xchg__py.PyObject_VectorcallMethod(name, &tensor, 1, NULL);
 }
 
-/* Makes a checked descriptor a tensor whose memory `owner` holds, and keeps the object it came from. On failure the
- * owner is the caller's. */
-static int take(xchg_slots *slots, xchg_tensor *out, const xchg__checked *checked, void *owner, PyObject *object,
-                void (*destroy)(xchg_storage *, int), xchg_error *err) {
-  xchg_storage *storage = xchg__storage_new(checked->bytes, owner, object, destroy, 1, err);
-  int code;
-  if (storage == NULL)
-    return XCHG_E_MEMORY;
-  code = xchg__tensor_new(slots, out, &checked->description, storage, err);
-  if (code != 0)
-    xchg__storage_abandon(storage);
-  else if (object != NULL)
-    xchg__py.Py_IncRef(object);
-  return code;
-}
-
 /* The owner of a torch tensor that came in a capsule, which holds only the tensor. */
 typedef struct {
   void *managed;
@@ -81,15 +72,41 @@ static int take_torch(xchg_slots *slots, xchg_tensor *out, const xchg__checked *
   owner->managed = managed;
   owner->memory = memory;
   owner->destroy = destroy;
-  code = take(slots, out, checked, owner, object, torch_owner_destroy, err);
+  code = xchg__adopt(slots, out, checked, owner, object, torch_owner_destroy, err);
   if (code != 0)
     free(owner);
   return code;
 }
 
+/* Memory of a device, or pinned: is it what the descriptor says, and is its work in front of our stream's? `said` is what
+ * `__dlpack_device__` has answered, device_type 0 where it was not asked; `ordered`: the producer was told our stream. */
+static int check_device(xchg__request *request, const xchg__checked *checked, DLDevice said, int ordered,
+                        xchg_error *err) {
+  const xchg_description *d = &checked->description;
+  DLDevice device = {d->device_type, d->device_id};
+  xchg_cuda_stream *stream;
+  int code;
+  if (xchg__order_applies(d->device_type) && said.device_type != 0 &&
+      (!xchg__order_applies(said.device_type) || said.device_id != d->device_id))
+    return xchg__error_set(err, XCHG_E_DESCRIPTOR,
+                           PROTOCOL ": __dlpack_device__() said (%d, %d), the capsule says (%d, %d); the producer must "
+                                    "name the device on which it orders its work",
+                           said.device_type, said.device_id, d->device_type, d->device_id);
+  if ((code = xchg__order_open(request, device, PROTOCOL, err)) != 0)
+    return code;
+  if ((code = xchg__order_verify(checked, PROTOCOL, err)) != 0 || ordered || checked->bytes == 0 ||
+      !xchg__order_applies(d->device_type))
+    return code;
+  /* A producer that is told no stream orders its work for the legacy default one. */
+  if ((code = xchg__order_stream(&stream, request, device, err)) == 0 && stream != NULL)
+    code = xchg__cuda_stream_order_handle(stream, LEGACY, d->device_id, err);
+  return code;
+}
+
 /* Takes a capsule over. `object` is what it came from, NULL for a raw capsule. */
-static int adopt_capsule(xchg_slots *slots, xchg_tensor *out, PyObject *capsule, PyObject *object, xchg__family family,
-                         xchg_error *err) {
+static int adopt_capsule(xchg__request *request, xchg_tensor *out, PyObject *capsule, PyObject *object,
+                         xchg__family family, DLDevice said, int ordered, xchg_error *err) {
+  xchg_slots *slots = request->slots;
   xchg__capsule opened;
   xchg__checked checked;
   int code;
@@ -102,13 +119,15 @@ static int adopt_capsule(xchg_slots *slots, xchg_tensor *out, PyObject *capsule,
     xchg__py.PyErr_Clear();
   code = xchg__capsule_open(&opened, capsule, WHERE, err);
   if (code == 0)
-    code = xchg__descriptor_check(&checked, opened.tensor, opened.flags, err);
+    code = xchg__descriptor_check(&checked, opened.tensor, opened.flags, PROTOCOL, err);
+  if (code == 0)
+    code = check_device(request, &checked, said, ordered, err);
   if (code == 0) {
     void (*destroy)(xchg_storage *, int) =
         opened.versioned ? xchg__capsule_destroy_versioned : xchg__capsule_destroy_legacy;
     checked.description.readonly |= readonly;
     code = memory != NULL ? take_torch(slots, out, &checked, opened.managed, memory, object, destroy, err)
-                          : take(slots, out, &checked, opened.managed, object, destroy, err);
+                          : xchg__adopt(slots, out, &checked, opened.managed, object, destroy, err);
   }
   if (code == 0)
     xchg__capsule_commit(&opened);
@@ -119,36 +138,53 @@ static int adopt_capsule(xchg_slots *slots, xchg_tensor *out, PyObject *capsule,
 
 /* ---- the C exchange API ---------------------------------------------------------------------------- */
 
-static void python_owner_destroy(xchg_storage *storage, int python) {
-  if (!python)
-    return;
-  xchg__py.Py_DecRef(storage->owner);
-  xchg__py.Py_DecRef(storage->object);
+/* The answer of these functions that is none: not this way, ask `__dlpack__` (no exception is pending). */
+enum { OTHERWISE = 1 };
+
+/* The tables' functions order nothing: our stream waits for the one that the library works on now. OTHERWISE where it
+ * does not name one. */
+static int order_api(xchg__request *request, const xchg__checked *checked, const DLPackExchangeAPI *api,
+                     xchg_error *err) {
+  const xchg_description *d = &checked->description;
+  DLDevice device = {d->device_type, d->device_id};
+  xchg_cuda_stream *stream;
+  void *current = NULL;
+  int code = xchg__order_open(request, device, PROTOCOL, err);
+  if (code != 0 || (code = xchg__order_verify(checked, PROTOCOL, err)) != 0 || !xchg__order_applies(d->device_type) ||
+      checked->bytes == 0 || (code = xchg__order_stream(&stream, request, device, err)) != 0 || stream == NULL)
+    return code;
+  if (api->current_work_stream == NULL || api->current_work_stream(kDLCUDA, d->device_id, &current) != 0) {
+    xchg__py.PyErr_Clear();
+    return OTHERWISE;
+  }
+  xchg__py.PyErr_Clear();
+  return xchg__cuda_stream_order_handle(stream, current != NULL ? current : LEGACY, d->device_id, err);
 }
 
-/* 1: not this way, ask `__dlpack__` (no exception is pending). */
-static int from_api_torch(xchg_slots *slots, xchg_tensor *out, const DLPackExchangeAPI *api, PyObject *object,
+static int from_api_torch(xchg__request *request, xchg_tensor *out, const DLPackExchangeAPI *api, PyObject *object,
                           xchg_error *err) {
   DLTensor tensor;
   xchg__checked checked;
   PyObject *memory;
   int code = 0;
   if (api->dltensor_from_py_object_no_sync == NULL)
-    return 1;
+    return OTHERWISE;
   memset(&tensor, 0, sizeof tensor);
   memory = torch_storage(object);
   if (memory == NULL || api->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
     xchg__py.Py_DecRef(memory);
     xchg__py.PyErr_Clear();
-    return 1; /* its `__dlpack__` says better why */
+    return OTHERWISE; /* its `__dlpack__` says better why */
   }
   if (tensor.dtype.code == kDLComplex)
     code = xchg__refusal_check_conjugate(object, err);
   if (code == 0)
-    code = xchg__descriptor_check(&checked, &tensor, 0, err);
+    code = xchg__descriptor_check(&checked, &tensor, 0, PROTOCOL, err);
+  if (code == 0)
+    code = order_api(request, &checked, api, err);
   if (code == 0) {
     checked.description.protocol = XCHG_PROTOCOL_EXCHANGE_API;
-    code = take(slots, out, &checked, memory, object, python_owner_destroy, err);
+    code = xchg__adopt(request->slots, out, &checked, memory, object, xchg__adopt_destroy_python, err);
   }
   if (code != 0)
     xchg__py.Py_DecRef(memory);
@@ -156,19 +192,19 @@ static int from_api_torch(xchg_slots *slots, xchg_tensor *out, const DLPackExcha
 }
 
 /* As above, for the other libraries: an owning managed tensor. A refusal's reason goes into `refusal`. */
-static int from_api(xchg_slots *slots, xchg_tensor *out, const DLPackExchangeAPI *api, PyObject *object,
+static int from_api(xchg__request *request, xchg_tensor *out, const DLPackExchangeAPI *api, PyObject *object,
                     xchg_error *refusal, xchg_error *err) {
   DLManagedTensorVersioned *managed = NULL;
   xchg__checked checked;
   int code;
   if (api->managed_tensor_from_py_object_no_sync == NULL)
-    return 1;
+    return OTHERWISE;
   code = api->managed_tensor_from_py_object_no_sync(object, &managed);
   /* A table may set an exception and succeed, or fail without one. */
   if (code != 0 || managed == NULL) {
     xchg__refusal_reason(refusal->message, sizeof refusal->message);
     xchg__py.PyErr_Clear();
-    return 1;
+    return OTHERWISE;
   }
   xchg__py.PyErr_Clear();
   if (managed->version.major != kDLPackMajor)
@@ -178,10 +214,12 @@ static int from_api(xchg_slots *slots, xchg_tensor *out, const DLPackExchangeAPI
         ": the C exchange API returned a DLPack %u.%u tensor; this library reads version %d.x, use an older producer",
         managed->version.major, managed->version.minor, kDLPackMajor);
   else
-    code = xchg__descriptor_check(&checked, &managed->dl_tensor, managed->flags, err);
+    code = xchg__descriptor_check(&checked, &managed->dl_tensor, managed->flags, PROTOCOL, err);
+  if (code == 0)
+    code = order_api(request, &checked, api, err);
   if (code == 0) {
     checked.description.protocol = XCHG_PROTOCOL_EXCHANGE_API;
-    code = take(slots, out, &checked, managed, object, xchg__capsule_destroy_versioned, err);
+    code = xchg__adopt(request->slots, out, &checked, managed, object, xchg__capsule_destroy_versioned, err);
   }
   if (code != 0 && managed->deleter != NULL)
     managed->deleter(managed);
@@ -190,28 +228,53 @@ static int from_api(xchg_slots *slots, xchg_tensor *out, const DLPackExchangeAPI
 
 /* ---- __dlpack__ ------------------------------------------------------------------------------------ */
 
-static int from_method(xchg_slots *slots, xchg_tensor *out, const xchg__producer *producer, PyObject *object,
-                       xchg_error *err) {
+/* Asks for a capsule whose memory is ready for `stream` (NULL: the caller orders), on the array's device: PyTorch exports
+ * only from the current one. */
+static PyObject *ask_on_device(const xchg__producer *producer, PyObject *object, int32_t device,
+                               const xchg_cuda_stream *stream, int *ordered, xchg_error *err) {
+  int keywords = XCHG_ASK_ALL;
+  xchg__cuda_guard guard;
   PyObject *capsule;
-  int code;
+  if (xchg__cuda_enter(&guard, device, err) != 0)
+    return NULL;
+  capsule =
+      xchg__ask_capsule(producer, object, &keywords, stream != NULL ? (int64_t)(intptr_t)stream->handle : -1, err);
+  xchg__cuda_leave(&guard);
+  *ordered = stream == NULL || (keywords & XCHG_ASK_STREAM) != 0;
+  return capsule;
+}
+
+static int from_method(xchg__request *request, xchg_tensor *out, const xchg__producer *producer, PyObject *object,
+                       xchg_error *err) {
+  DLDevice device = {0, 0};
+  PyObject *capsule;
+  int code, ordered = 0;
   if (producer->family != XCHG_FAMILY_NUMPY) {
-    DLDevice device;
     if ((code = xchg__ask_device(object, producer->family, &device, err)) != 0)
       return code;
-    if (device.device_type != 0 && (code = xchg__descriptor_check_device(device, err)) != 0)
+    if (device.device_type != 0 && ((code = xchg__descriptor_check_device(device, err)) != 0 ||
+                                    (code = xchg__order_open(request, device, PROTOCOL, err)) != 0))
       return code;
   }
-  capsule = xchg__ask_capsule(producer, object, err);
+  if (xchg__order_applies(device.device_type)) {
+    xchg_cuda_stream *stream;
+    if ((code = xchg__order_stream(&stream, request, device, err)) != 0)
+      return code;
+    capsule = ask_on_device(producer, object, device.device_id, stream, &ordered, err);
+  } else {
+    int keywords = XCHG_ASK_MAX_VERSION;
+    capsule = xchg__ask_capsule(producer, object, &keywords, 0, err);
+  }
   if (capsule == NULL)
     return err->code;
-  code = adopt_capsule(slots, out, capsule, object, producer->family, err);
+  code = adopt_capsule(request, out, capsule, object, producer->family, device, ordered, err);
   xchg__py.Py_DecRef(capsule);
   return code;
 }
 
 /* ---- the door's body -------------------------------------------------------------------------------- */
 
-int xchg__from_dlpack(xchg_slots *slots, xchg_tensor *out, PyObject *object, xchg_error *err) {
+int xchg__from_dlpack(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {
   xchg__producer producer;
   xchg_error refusal; /* of the C exchange API */
   PyObject *type;
@@ -224,17 +287,17 @@ int xchg__from_dlpack(xchg_slots *slots, xchg_tensor *out, PyObject *object, xch
   }
   type = xchg__py_type(object);
   if (type == xchg__py.PyCapsule_Type)
-    return adopt_capsule(slots, out, object, NULL, XCHG_FAMILY_OTHER, err);
+    return adopt_capsule(request, out, object, NULL, XCHG_FAMILY_OTHER, (DLDevice){0, 0}, 0, err);
   producer = *xchg__producer_of(type);
   if ((code = xchg__refusal_check(producer.family, object, err)) != 0)
     return code;
   if (producer.api != NULL) {
-    code = producer.family == XCHG_FAMILY_TORCH ? from_api_torch(slots, out, producer.api, object, err)
-                                                : from_api(slots, out, producer.api, object, &refusal, err);
-    if (code <= 0)
+    code = producer.family == XCHG_FAMILY_TORCH ? from_api_torch(request, out, producer.api, object, err)
+                                                : from_api(request, out, producer.api, object, &refusal, err);
+    if (code != OTHERWISE)
       return code;
   }
-  code = from_method(slots, out, &producer, object, err);
+  code = from_method(request, out, &producer, object, err);
   if (code == XCHG_E_ABSENT && refusal.message[0] != '\0') {
     err->code = 0; /* there is a door, and it is closed */
     return xchg__error_set(err, XCHG_E_REFUSED,

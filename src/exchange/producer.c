@@ -16,26 +16,47 @@ static xchg__producer cache[CACHE_SIZE];
 static xchg__producer uncached; /* for types without a tag */
 static int64_t misses;
 
-int xchg__producer_prepare(void) {
-  PyObject *version, *keywords;
-  if (xchg__names.max_version_keyword != NULL)
-    return 0;
-  if (xchg__names.dlpack == NULL)
-    xchg__names.dlpack = xchg__py.PyUnicode_InternFromString("__dlpack__");
-  if (xchg__names.dlpack_device == NULL)
-    xchg__names.dlpack_device = xchg__py.PyUnicode_InternFromString("__dlpack_device__");
-  version = xchg__py.PyTuple_New(2);
-  keywords = xchg__py.PyTuple_New(1);
-  if (version == NULL || keywords == NULL || xchg__names.dlpack == NULL || xchg__names.dlpack_device == NULL ||
-      xchg__py.PyTuple_SetItem(version, 0, xchg__py.PyLong_FromLongLong(kDLPackMajor)) != 0 ||
-      xchg__py.PyTuple_SetItem(version, 1, xchg__py.PyLong_FromLongLong(kDLPackMinor)) != 0 ||
-      xchg__py.PyTuple_SetItem(keywords, 0, xchg__py.PyUnicode_InternFromString("max_version")) != 0) {
-    xchg__py.Py_DecRef(version);
-    xchg__py.Py_DecRef(keywords);
-    return -1;
+/* A tuple of one or two new strings, or NULL with an exception. */
+static PyObject *keyword_tuple(const char *first, const char *second) {
+  PyObject *tuple = xchg__py.PyTuple_New(second != NULL ? 2 : 1);
+  if (tuple == NULL || xchg__py.PyTuple_SetItem(tuple, 0, xchg__py.PyUnicode_InternFromString(first)) != 0 ||
+      (second != NULL && xchg__py.PyTuple_SetItem(tuple, 1, xchg__py.PyUnicode_InternFromString(second)) != 0) ||
+      xchg__py.PyErr_Occurred() != NULL) {
+    xchg__py.Py_DecRef(tuple);
+    return NULL;
   }
-  xchg__names.max_version = version;
-  xchg__names.max_version_keyword = keywords;
+  return tuple;
+}
+
+static PyObject *version_tuple(void) {
+  PyObject *tuple = xchg__py.PyTuple_New(2);
+  if (tuple == NULL || xchg__py.PyTuple_SetItem(tuple, 0, xchg__py.PyLong_FromLongLong(kDLPackMajor)) != 0 ||
+      xchg__py.PyTuple_SetItem(tuple, 1, xchg__py.PyLong_FromLongLong(kDLPackMinor)) != 0 ||
+      xchg__py.PyErr_Occurred() != NULL) {
+    xchg__py.Py_DecRef(tuple);
+    return NULL;
+  }
+  return tuple;
+}
+
+int xchg__producer_prepare(void) {
+  xchg__producer_names *names = &xchg__names;
+  PyObject **both = &names->keywords[XCHG_ASK_ALL];
+  if (*both != NULL)
+    return 0;
+  /* What a call that failed has left is used. */
+  if ((names->dlpack == NULL && (names->dlpack = xchg__py.PyUnicode_InternFromString("__dlpack__")) == NULL) ||
+      (names->dlpack_device == NULL &&
+       (names->dlpack_device = xchg__py.PyUnicode_InternFromString("__dlpack_device__")) == NULL) ||
+      (names->cuda_interface == NULL &&
+       (names->cuda_interface = xchg__py.PyUnicode_InternFromString("__cuda_array_interface__")) == NULL) ||
+      (names->max_version == NULL && (names->max_version = version_tuple()) == NULL) ||
+      (names->keywords[XCHG_ASK_MAX_VERSION] == NULL &&
+       (names->keywords[XCHG_ASK_MAX_VERSION] = keyword_tuple("max_version", NULL)) == NULL) ||
+      (names->keywords[XCHG_ASK_STREAM] == NULL &&
+       (names->keywords[XCHG_ASK_STREAM] = keyword_tuple("stream", NULL)) == NULL) ||
+      (*both = keyword_tuple("max_version", "stream")) == NULL)
+    return -1;
   return 0;
 }
 
@@ -134,7 +155,6 @@ static void learn(xchg__producer *entry, PyObject *type) {
   memset(&fresh, 0, sizeof fresh);
   misses++;
   fresh.type = type;
-  fresh.takes_max_version = 1;
   fresh.method = method_of(type); /* the first lookup gives the type its tag */
   fresh.tag = xchg__type_tag(type);
   fresh.family = family_of(type);

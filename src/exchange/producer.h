@@ -14,21 +14,25 @@ typedef enum {
   XCHG_FAMILY_JAX
 } xchg__family;
 
+/* Keywords of `__dlpack__` that not every producer knows. */
+enum { XCHG_ASK_MAX_VERSION = 1, XCHG_ASK_STREAM = 2, XCHG_ASK_ALL = 3 };
+
 typedef struct {
   PyObject *type; /* borrowed: its version tag tells whether it is still the same */
   uint32_t tag;   /* 0: nothing may be kept for the next time */
   xchg__family family;
   const DLPackExchangeAPI *api; /* static, or NULL */
   PyObject *method;             /* new: the C method descriptor of `__dlpack__`; NULL: ask by name */
-  int takes_max_version;        /* 0 once the type has refused the keyword */
+  int refused_keywords;         /* XCHG_ASK_*: of `__dlpack__`, that the type has refused before */
 } xchg__producer;
 
 /* Names, interned once. All NULL until xchg__producer_prepare. */
 typedef struct {
-  PyObject *dlpack;              /* "__dlpack__" */
-  PyObject *dlpack_device;       /* "__dlpack_device__" */
-  PyObject *max_version;         /* (1, 3) */
-  PyObject *max_version_keyword; /* ("max_version",) */
+  PyObject *dlpack;         /* "__dlpack__" */
+  PyObject *dlpack_device;  /* "__dlpack_device__" */
+  PyObject *cuda_interface; /* "__cuda_array_interface__" */
+  PyObject *max_version;    /* (1, 3) */
+  PyObject *keywords[4];    /* by XCHG_ASK_*: tuples of "max_version" and "stream", in this order; 0: NULL */
 } xchg__producer_names;
 extern xchg__producer_names xchg__names;
 

@@ -1,0 +1,22 @@
+/* cai.h: the dictionary of the CUDA Array Interface, versions 0 to 3, read and checked. */
+#ifndef XCHG_EXCHANGE_CAI_H
+#define XCHG_EXCHANGE_CAI_H
+
+#include "core/tensor.h"
+#include "dlpack.h"
+#include "python/libpython.h"
+
+typedef struct {
+  PyObject *dict;  /* new: what it describes may be kept alive by it only */
+  DLTensor tensor; /* on cuda:0: the device is not in the dictionary. Its shape and strides are those below */
+  int readonly;
+  void *stream; /* with pending work: 1 legacy, 2 per-thread, a handle; NULL: none */
+  int64_t shape[64];
+  int64_t strides[64]; /* in elements */
+} xchg__cai;
+
+/* Reads the object's attribute. `dtype` says what raw items are; XCHG_DTYPE_NONE: not said. 0, or an error; XCHG_E_REFUSED
+ * may leave the producer's exception pending. GIL held. */
+int xchg__cai_read(xchg__cai *out, PyObject *object, int32_t dtype, xchg_error *err);
+
+#endif

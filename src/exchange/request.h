@@ -1,0 +1,35 @@
+/* request.h: what the caller of an import wants, and what the import needs of its caller before it can go on. */
+#ifndef XCHG_EXCHANGE_REQUEST_H
+#define XCHG_EXCHANGE_REQUEST_H
+
+#include "core/tensor.h"
+#include "dlpack.h"
+
+/* Which of our streams the memory of a device is ordered for. */
+typedef enum {
+  XCHG_ORDER_CURRENT, /* the current one of its device */
+  XCHG_ORDER_GIVEN,   /* `stream` */
+  XCHG_ORDER_NONE,    /* none: the caller orders */
+  XCHG_ORDER_ASK      /* the caller will say once the device is known */
+} xchg__order;
+
+/* How the stream that a producer names is waited for. */
+typedef enum { XCHG_WAIT_NONE, XCHG_WAIT_EVENT, XCHG_WAIT_HOST } xchg__wait;
+
+/* Not an error: the import stopped, nothing was consumed, and `needed` says for which device CUDA must be opened, and
+ * the stream told where the caller was to be asked. */
+enum { XCHG_NEEDS = 2 };
+
+typedef struct {
+  xchg_slots *slots;
+  xchg__order order;
+  xchg_cuda_stream *stream; /* with XCHG_ORDER_GIVEN. Borrowed */
+  xchg__wait wait;          /* from_cai only, as all that follow */
+  int32_t dtype;            /* of raw items; XCHG_DTYPE_NONE: not said */
+  DLDevice needed;          /* after XCHG_NEEDS; device_id -1: not known yet */
+  /* With XCHG_WAIT_HOST, after success: to be waited for without the GIL, which host functions in it may need. */
+  void *unfinished;
+  int32_t unfinished_device;
+} xchg__request;
+
+#endif
