@@ -7,6 +7,8 @@ local M = {}
 
 local ENVIRONMENT = {
   "XCHG_PYTHON", "XCHG_LIBPYTHON", "XCHG_PROBE_TIMEOUT", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH",
+  "XCHG_CUDA", "XCHG_CUDART", "XCHG_NVRTC", "XCHG_CUDA_PATH", "XCHG_CACHE", "CUDA_HOME", "CUDA_PATH",
+  "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH",
 }
 
 -- Distributions that make or take arrays, and what their users compile or launch with.
@@ -161,6 +163,8 @@ function M.collect(options)
   out.core = lib.path or "in the host program"
   local asked, result = pcall(python, xchg, options.deep)
   out.python = asked and result or { error = first_line(message(result)) }
+  asked, result = pcall(function() return require("xchg.cuda.info").collect() end)
+  out.cuda = asked and result or { error = first_line(message(result)) }
   return out
 end
 
@@ -253,6 +257,17 @@ local function text_of(report)
   line("system", ("%s, %s, %s"):format(sys.os, sys.distribution or "unknown", sys.libc or "unknown C library"))
   for _, name in ipairs(ENVIRONMENT) do line(name, report.environment[name]) end
   if not found then return table.concat(out, "\n") .. "\n" end
+  local cuda = report.cuda
+  out[#out + 1] = "CUDA: " .. (cuda.backend or "none")
+  line("error", cuda.error)
+  line("runtime", cuda.path and ("%s (%s)"):format(cuda.path, cuda.runtime))
+  line("driver", cuda.driver_path and ("%s (%s)"):format(cuda.driver_path, cuda.driver))
+  line("nvrtc", cuda.nvrtc and (cuda.nvrtc.error or ("%s (%s)"):format(cuda.nvrtc.path, cuda.nvrtc.version)))
+  for _, each in ipairs(cuda.devices or {}) do
+    line(each.device, ("%s, compute capability %s, %d multiprocessors, %.1f GiB, %s"):format(each.name,
+      each.capability, each.multiprocessors, each.memory / 2 ^ 30, each.pci))
+  end
+  line("looked at", cuda.report and (cuda.report:gsub("\n$", "")))
   out[#out + 1] = found.version and ("Python %s, %s"):format(found.version, found.reason) or "Python: none"
   line("error", found.error)
   for _, name in ipairs({ "executable", "prefix", "base_prefix", "library" }) do line(name, found[name]) end

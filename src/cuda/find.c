@@ -30,6 +30,7 @@ typedef struct {
   FILE *report;
   void *tried[MOST_TRIED];
   int tried_count;
+  int met; /* how many files were there, those that were tried before included */
 } search;
 
 /* A value that is set and not empty. */
@@ -76,6 +77,7 @@ static void refused(search *self, const char *path, const char *why) {
 static int take(search *self, void *handle, const char *asked, const char *how) {
   const char *path = path_of(handle, asked);
   char why[512] = "";
+  self->met++;
   if (was_tried(self, handle))
     return 0;
   if (self->what->accept != NULL && self->what->accept(handle, path, self->what->context, why, sizeof why) != 0) {
@@ -114,6 +116,7 @@ static int take_file(search *self, const char *path, const char *how) {
     snprintf(why, sizeof why, "is a folder; name the file in it");
   else
     snprintf(why, sizeof why, "cannot be opened: %.300s", problem_of(path));
+  self->met++;
   say(self, "%s: %.*s %s", how, SHOWN, path, why);
   refused(self, path, why);
   return 0;
@@ -131,7 +134,7 @@ static int take_in(search *self, const char *folder, const char *below, const ch
 /* ---- the places ------------------------------------------------------------------------------------ */
 
 static int look_in_root(search *self, const char *root, const char *how) {
-  int before = self->tried_count;
+  int before = self->met;
   for (const char *const *name = self->what->names; *name != NULL; name++)
     for (const char *const *below = BELOW_ROOT; *below != NULL; below++)
       if (take_in(self, root, *below, *name, how))
@@ -139,7 +142,7 @@ static int look_in_root(search *self, const char *root, const char *how) {
   for (const char *const *below = BELOW_ROOT; *below != NULL; below++)
     if (take_in(self, root, *below, self->what->plain, how))
       return 1;
-  if (self->tried_count == before)
+  if (self->met == before)
     say(self, "%s: no %s in %.*s", how, self->what->plain, SHOWN, root);
   return 0;
 }
@@ -185,7 +188,7 @@ static const char *major_of(const char *name) {
 }
 
 static int look_in_site(search *self, const char *folder) {
-  int before = self->tried_count;
+  int before = self->met;
   char below[256];
   for (const char *const *name = self->what->names; *name != NULL; name++) {
     snprintf(below, sizeof below, "nvidia/cu%.*s/lib", (int)strspn(major_of(*name), "0123456789"), major_of(*name));
@@ -195,7 +198,7 @@ static int look_in_site(search *self, const char *folder) {
     if (take_in(self, folder, below, *name, "wheel"))
       return 1;
   }
-  if (self->tried_count == before)
+  if (self->met == before && access(folder, F_OK) == 0)
     say(self, "wheel: none in %.*s", SHOWN, folder);
   return 0;
 }
@@ -219,7 +222,7 @@ static int look_in_wheels(search *self, const char *folders) {
 
 static int look_by_loader(search *self) {
   static const char how[] = "the loader";
-  int before = self->tried_count;
+  int before = self->met;
   for (const char *const *name = self->what->names; *name != NULL; name++) {
     void *handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle != NULL && take(self, handle, *name, how))
@@ -228,7 +231,7 @@ static int look_by_loader(search *self) {
   void *handle = dlopen(self->what->plain, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle != NULL && take(self, handle, self->what->plain, how))
     return 1;
-  if (self->tried_count == before)
+  if (self->met == before)
     say(self, "%s: no %s", how, self->what->plain);
   return 0;
 }

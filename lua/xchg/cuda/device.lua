@@ -129,7 +129,8 @@ function M.index(where, value)
     local kind
     kind, index = device_.parse(where, value)
     if kind ~= device_.CUDA then
-      error_.raise("unsupported_device", "%s: a CUDA device is expected ('cuda:0' or 0), got '%s'", where, tostring(value))
+      error_.raise("unsupported_device", "%s: a CUDA device is expected ('cuda:0' or 0), got '%s'", where,
+        tostring(value))
     end
     if not index then return current(where) end
   end

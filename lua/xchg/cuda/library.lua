@@ -1,5 +1,5 @@
---- Which CUDA this process uses: a real one, the simulated device where XCHG_CUDA=sim or cuda.use("sim") asks for it, or
--- none. Nothing is opened before the first use, and nothing initialises a device before it is worked on.
+--- Which CUDA this process uses: a real one, the simulated device where XCHG_CUDA=sim or cuda.use("sim") asks for it,
+-- or none. Nothing is opened before the first use, and nothing initialises a device before it is worked on.
 
 local ffi = require "ffi"
 local lib = require "xchg.lib"
@@ -52,8 +52,8 @@ local function running_folders()
   return python.eval "'\\n'.join(p for p in __import__('sys').path if isinstance(p, str) and '\\n' not in p)"
 end
 
---- site-packages folders of the Python of this process, or of the one that would be taken, one a line; CUDA's libraries
---- come as wheels too. nil where there is none. Starts no Python; asking an executable for its folders may take a while.
+--- site-packages folders of the Python of this process, or of the one that would be taken, one a line: CUDA's libraries
+--- come as wheels too. nil where there is none. Starts no Python; asking an executable may take a while.
 ---@return string?
 function M.folders()
   local info = python.info()
@@ -65,12 +65,22 @@ function M.folders()
   local minor = tostring(info.version):match("^(%d+%.%d+)")
   if not minor then return nil end
   local list, seen = {}, {}
-  for _, prefix in ipairs { tostring(info.prefix or ""), tostring(info.base_prefix or "") } do
-    if prefix ~= "" and not seen[prefix] then
-      seen[prefix] = true
-      list[#list + 1] = ("%s/lib/python%s/site-packages"):format(prefix, minor)
-      list[#list + 1] = ("%s/lib64/python%s/site-packages"):format(prefix, minor)
-      list[#list + 1] = ("%s/lib/python3/dist-packages"):format(prefix)
+  local function add(folder)
+    if not seen[folder] then list[#list + 1] = folder end
+    seen[folder] = true
+  end
+  local prefix, base = tostring(info.prefix or ""), tostring(info.base_prefix or "")
+  if prefix == base and os.getenv("HOME") then
+    add(("%s/.local/lib/python%s/site-packages"):format(os.getenv("HOME"), minor))
+  end
+  for _, root in ipairs { prefix, base } do
+    if root ~= "" then
+      add(("%s/lib/python%s/site-packages"):format(root, minor))
+      add(("%s/lib64/python%s/site-packages"):format(root, minor))
+      if root == "/usr" then -- Debian's
+        add(("/usr/local/lib/python%s/dist-packages"):format(minor))
+        add("/usr/lib/python3/dist-packages")
+      end
     end
   end
   return table.concat(list, "\n")

@@ -116,8 +116,8 @@ function M.step(n)
   return tonumber(sim.xsim_step(check.integer("cuda.sim.step", "a count", n == nil and 1 or n, 0, 2 ^ 53)))
 end
 
---- Counters that are not zero: calls of each function, "launches", and what is alive ("allocations", "bytes", "streams",
---- "events", "graphs", "libraries", "pinned", ...). Others read as 0.
+--- Counters that are not zero: calls of each function, "launches", and what is alive ("allocations", "bytes",
+--- "streams", "events", "graphs", "libraries", "pinned", ...). Others read as 0.
 ---@return table<string, integer>
 function M.stats()
   local sim = control("cuda.sim.stats")
