@@ -8,6 +8,8 @@
 #include "abi.h"
 #include "core/counter.h"
 #include "core/tensor.h"
+#include "cuda/closure.h"
+#include "cuda/pending.h"
 #include "cuda/stream.h"
 #include "cuda/use.h"
 #include "exchange/exchange.h"
@@ -162,6 +164,7 @@ static int arena_gc(lua_State *L) {
   }
   xchg__slots_close(slots);
   xchg__cuda_streams_close(&slots->head);
+  xchg__pending_close(&slots->head);
   release_drain(1);
   xchg__python_flush();
   return 0;
@@ -239,6 +242,7 @@ static const luaL_Reg functions[] = {
     {"raise_scratch", core_raise_scratch},
     {"cdata_learn", xchg__cdata_learn},
     {"cdata_tensor", xchg__cdata_tensor},
+    {"cuda_launcher", xchg__launcher_new},
     {"tensor_types", xchg__tensor_types},
     {NULL, NULL},
 };

@@ -120,6 +120,8 @@ XCHG_API int32_t xchg_cuda_stream_priorities(int32_t device, int32_t *lowest, in
 XCHG_API void xchg_cuda_stream_release(xchg_cuda_stream *stream);
 /* The same for whoever made or adopted it: an adopted stream is not touched from then on. */
 XCHG_API void xchg_cuda_stream_close(xchg_cuda_stream *stream);
+/* The current stream of a device for a Lua state. Borrowed; NULL and err. */
+XCHG_API xchg_cuda_stream *xchg_cuda_stream_current(const xchg_arena *arena, int32_t device, xchg_error *err);
 /* Makes it the current stream of its device for a Lua state, which holds a reference; NULL: the legacy default one. */
 XCHG_API void xchg_cuda_stream_select(xchg_arena *arena, int32_t device, xchg_cuda_stream *stream);
 /* Waits until all is done that is queued. */

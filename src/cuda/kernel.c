@@ -148,11 +148,11 @@ int xchg__kernel_allow(xchg_cuda_kernel *kernel, int32_t device, uint64_t shared
   if (shared <= (uint64_t)facts->dynamic_shared_free)
     return 0;
   if (shared > (uint64_t)facts->dynamic_shared_bytes)
-    return xchg__error_set(err, XCHG_E_RANGE,
-                           "launch: %llu bytes of dynamic shared memory do not fit: cuda:%d gives a block of this kernel "
-                           "%lld at most, besides the %lld of its own; ask for fewer",
-                           (unsigned long long)shared, device, (long long)facts->dynamic_shared_bytes,
-                           (long long)facts->shared_bytes);
+    return xchg__error_set(
+        err, XCHG_E_RANGE,
+        "launch: %llu bytes of dynamic shared memory do not fit: cuda:%d gives a block of this kernel "
+        "%lld at most, besides the %lld of its own; ask for fewer",
+        (unsigned long long)shared, device, (long long)facts->dynamic_shared_bytes, (long long)facts->shared_bytes);
   /* All that the device gives, once: nobody who launches the same kernel loses what it had. */
   result = xchg__rt.cudaFuncSetAttribute(kernel->handle, SET_DYNAMIC_SHARED, (int)facts->dynamic_shared_bytes);
   if (result != 0)
@@ -189,12 +189,13 @@ static int block_check(const xchg_cuda_frame *frame, const xchg_cuda_kernel_fact
       return xchg__error_set(err, XCHG_E_RANGE, "launch: block.%c is %u; cuda:%d allows %d at most", axes[i], block[i],
                              device, facts->max_block[i]);
     if (grid[i] > (uint32_t)facts->max_grid[i])
-      return xchg__error_set(err, XCHG_E_RANGE,
-                             "launch: grid.%c is %u; cuda:%d allows %d at most (x takes the most: put the longest there)",
-                             axes[i], grid[i], device, facts->max_grid[i]);
+      return xchg__error_set(
+          err, XCHG_E_RANGE,
+          "launch: grid.%c is %u; cuda:%d allows %d at most (x takes the most: put the longest there)", axes[i],
+          grid[i], device, facts->max_grid[i]);
   }
-  if (required[0] != 0 && (block[0] != (uint32_t)required[0] || block[1] != (uint32_t)required[1] ||
-                           block[2] != (uint32_t)required[2]))
+  if (required[0] != 0 &&
+      (block[0] != (uint32_t)required[0] || block[1] != (uint32_t)required[1] || block[2] != (uint32_t)required[2]))
     return xchg__error_set(err, XCHG_E_RANGE,
                            "launch: a block of %u x %u x %u threads; the kernel was compiled for %d x %d x %d and runs "
                            "with nothing else",
@@ -213,18 +214,18 @@ static int cooperative_check(const xchg_cuda_frame *frame, const xchg_cuda_kerne
   uint64_t blocks = (uint64_t)frame->grid[0] * frame->grid[1] * frame->grid[2];
   int resident = 0, code;
   if (!facts->has_cooperative)
-    return xchg__error_set(err, XCHG_E_DEVICE, "launch: cooperative launches are beyond cuda:%d; leave cooperative away",
-                           device);
+    return xchg__error_set(err, XCHG_E_DEVICE,
+                           "launch: cooperative launches are beyond cuda:%d; leave cooperative away", device);
   code = xchg__kernel_resident(&resident, frame->kernel, (int32_t)(frame->block[0] * frame->block[1] * frame->block[2]),
                                frame->shared, err);
   if (code != 0)
     return code;
   if (blocks > (uint64_t)resident * (uint64_t)facts->multiprocessors)
-    return xchg__error_set(err, XCHG_E_RANGE,
-                           "launch: a cooperative grid of %llu blocks does not fit on cuda:%d at once: %d blocks of this "
-                           "kernel do (%d on each of %d multiprocessors); launch at most so many and loop in the kernel",
-                           (unsigned long long)blocks, device, resident * facts->multiprocessors, resident,
-                           facts->multiprocessors);
+    return xchg__error_set(
+        err, XCHG_E_RANGE,
+        "launch: a cooperative grid of %llu blocks does not fit on cuda:%d at once: %d blocks of this "
+        "kernel do (%d on each of %d multiprocessors); launch at most so many and loop in the kernel",
+        (unsigned long long)blocks, device, resident * facts->multiprocessors, resident, facts->multiprocessors);
   return 0;
 }
 
@@ -239,8 +240,8 @@ static int cluster_check(const xchg_cuda_frame *frame, const xchg_cuda_kernel_fa
   for (int i = 0; i < 3; i++) {
     if (frame->cluster[i] == 0 || frame->grid[i] % frame->cluster[i] != 0)
       return xchg__error_set(err, XCHG_E_RANGE,
-                             "launch: grid.%c is %u, no multiple of cluster.%c, which is %u; grids count blocks", axes[i],
-                             frame->grid[i], axes[i], frame->cluster[i]);
+                             "launch: grid.%c is %u, no multiple of cluster.%c, which is %u; grids count blocks",
+                             axes[i], frame->grid[i], axes[i], frame->cluster[i]);
     if (facts->required_cluster[i] != 0 && frame->cluster[i] != (uint32_t)facts->required_cluster[i])
       return xchg__error_set(err, XCHG_E_RANGE, "launch: cluster.%c is %u; the kernel was compiled for %d", axes[i],
                              frame->cluster[i], facts->required_cluster[i]);

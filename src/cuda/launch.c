@@ -79,7 +79,18 @@ int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_
 }
 
 void xchg_cuda_frame_release(xchg_cuda_frame *frame) {
+  if (frame == NULL)
+    return;
+  xchg_cuda_stream_release(frame->stream);
   free(frame);
+}
+
+void xchg_cuda_frame_stream(xchg_cuda_frame *frame, xchg_cuda_stream *stream) {
+  xchg_cuda_stream *before = frame->stream;
+  if (stream != NULL)
+    xchg__cuda_stream_retain(stream);
+  frame->stream = stream;
+  xchg_cuda_stream_release(before);
 }
 
 /* ---- overlap ------------------------------------------------------------------------------------ */
@@ -135,9 +146,10 @@ static void attributes_write(xchg__frame *frame) {
 static int launch_wait(const xchg__frame *frame, int32_t device, xchg_error *err) {
   int result = xchg__rt.cudaStreamSynchronize(frame->head.handle);
   if (result != 0)
-    return xchg__cuda_fail(err, result, "cudaStreamSynchronize", "launch: %s<<<(%u, %u, %u), (%u, %u, %u)>>> on cuda:%d",
-                           frame->head.kernel->name, frame->head.grid[0], frame->head.grid[1], frame->head.grid[2],
-                           frame->head.block[0], frame->head.block[1], frame->head.block[2], device);
+    return xchg__cuda_fail(err, result, "cudaStreamSynchronize",
+                           "launch: %s<<<(%u, %u, %u), (%u, %u, %u)>>> on cuda:%d", frame->head.kernel->name,
+                           frame->head.grid[0], frame->head.grid[1], frame->head.grid[2], frame->head.block[0],
+                           frame->head.block[1], frame->head.block[2], device);
   xchg__pending_passed(device, frame->head.handle);
   return 0;
 }
@@ -160,6 +172,9 @@ static int32_t launch_queue(xchg__frame *frame, int32_t device, xchg_error *err)
   if (stream == NULL && (stream = frame->slots->head.streams[device]) == NULL &&
       (stream = xchg_cuda_stream_legacy(device, err)) == NULL)
     return err->code;
+  if (stream->flags & XCHG_CUDA_STREAM_CLOSED)
+    return xchg__error_set(err, XCHG_E_RELEASED, "launch: stream %p was closed; launch on one that is open",
+                           stream->handle);
   for (int32_t i = 0; i < head->tensors; i++) {
     const xchg_tensor *tensor = head->heads[i];
     if (tensor == NULL)
