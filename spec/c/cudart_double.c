@@ -1,7 +1,8 @@
 /* A CUDA runtime and driver that only say what the environment tells them to: what a search has to judge.
  *
- * DOUBLE_RUNTIME, DOUBLE_DRIVER: versions ("13000"); DOUBLE_COUNT: what cudaGetDeviceCount answers ("35"), 0 with one
- * device. Specs copy the file under the names that are looked for, and change names in it. */
+ * DOUBLE_RUNTIME, DOUBLE_DRIVER: versions ("13000"); DOUBLE_COUNT: what cudaGetDeviceCount answers ("34"). Without them it
+ * is the version of its SONAME, under a driver of 13.0, with one device. Specs copy the file under the names that are
+ * looked for, and change names in it. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ SEEN int double_name(char *name, int room, int device);
 SEEN int double_memory(size_t *bytes, int device);
 SEEN const char *double_text(int code);
 
+static const volatile char soname[] = "libcudart.so.12"; /* specs make it 13 */
+
 static int number(const char *variable, int otherwise) {
   const char *text = getenv(variable);
   return text != NULL ? atoi(text) : otherwise;
@@ -32,17 +35,20 @@ int double_answer(void) {
 }
 
 int double_runtime(int *version) {
-  *version = number("DOUBLE_RUNTIME", 12040);
+  *version = number("DOUBLE_RUNTIME", soname[14] == '3' ? 13000 : 12040);
   return 0;
 }
 
 int double_driver(int *version) {
-  *version = number("DOUBLE_DRIVER", 12040);
+  *version = number("DOUBLE_DRIVER", 13000);
   return 0;
 }
 
 int double_count(int *count) {
-  int code = number("DOUBLE_COUNT", 0);
+  int runtime, driver, code;
+  double_runtime(&runtime);
+  double_driver(&driver);
+  code = number("DOUBLE_COUNT", runtime / 1000 > driver / 1000 ? 35 : 0);
   *count = code == 0;
   return code;
 }

@@ -1,6 +1,7 @@
 #include "cuda/find.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,6 +98,27 @@ static int is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* Whether a library ends before the segments that it names: a download that was broken off. The loader would map them,
+ * and the process would end where it touches them. */
+static int file_is_cut(const char *path) {
+  ElfW(Ehdr) head;
+  ElfW(Phdr) segment;
+  struct stat info;
+  int cut = 0, file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0)
+    return 0;
+  if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && pread(file, &head, sizeof head, 0) == sizeof head &&
+      memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64)
+    for (int i = 0; i < head.e_phnum && !cut; i++) {
+      off_t at = (off_t)(head.e_phoff + (uint64_t)i * head.e_phentsize);
+      cut = pread(file, &segment, sizeof segment, at) != sizeof segment ||
+            (segment.p_type == PT_LOAD && (segment.p_offset > (uint64_t)info.st_size ||
+                                           segment.p_filesz > (uint64_t)info.st_size - segment.p_offset));
+    }
+  close(file);
+  return cut;
+}
+
 /* dlerror's text without the path that it mostly begins with. */
 static const char *problem_of(const char *path) {
   const char *text = dlerror();
@@ -109,11 +131,14 @@ static const char *problem_of(const char *path) {
 /* Opens a file that somebody has named. */
 static int take_file(search *self, const char *path, const char *how) {
   char why[512];
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  int cut = file_is_cut(path);
+  void *handle = cut ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle != NULL)
     return take(self, handle, path, how);
   if (is_folder(path))
     snprintf(why, sizeof why, "is a folder; name the file in it");
+  else if (cut)
+    snprintf(why, sizeof why, "cannot be opened: it is cut off; install it again");
   else
     snprintf(why, sizeof why, "cannot be opened: %.300s", problem_of(path));
   self->met++;
