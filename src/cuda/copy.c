@@ -3,6 +3,7 @@
 #include "core/dtype.h"
 #include "core/layout.h"
 #include "core/tensor.h"
+#include "cuda/cast.h"
 #include "cuda/copy.h"
 #include "cuda/failure.h"
 #include "cuda/guard.h"
@@ -170,64 +171,106 @@ static int host_copy(const xchg_tensor *dst, const xchg_tensor *src, xchg_cuda_s
   return code != 0 ? code : xchg_tensor_copy(dst, src, err);
 }
 
-static int device_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src, xchg__copy_place to,
-                       xchg__copy_place from, xchg_cuda_stream *stream, int32_t nonblocking, xchg_error *err) {
+/* Managed memory is used in the order of its own device's current stream: the copy comes behind that, and it behind the
+ * copy. */
+static int managed_order(xchg_arena *arena, const xchg_tensor *tensor, xchg_cuda_stream *stream, int before,
+                         xchg_error *err) {
+  xchg_cuda_stream *own;
+  if (tensor->_device_type != kDLCUDAManaged || tensor->_device_id == stream->device)
+    return 0;
+  if ((own = xchg__cuda_stream_current(arena, tensor->_device_id, err)) == NULL)
+    return err != NULL ? err->code : XCHG_E_CUDA;
+  return before ? xchg__cuda_stream_order(stream, own, err) : xchg__cuda_stream_order(own, stream, err);
+}
+
+typedef struct {
+  xchg__copy_place to, from;
+  int across; /* from one device to another */
+} copy_way;
+
+/* What must be before anything is queued: the stream fits, marks, what it waits for. */
+static int copy_prepare(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src,
+                        const copy_way *way) {
+  xchg_cuda_stream *stream = job->stream;
+  const xchg_tensor *near = stream->device == dst->_device_id ? dst : src;
+  int code = 0;
+  if (way->across) {
+    code = stream_check(near, stream, job->err);
+    if (code == 0)
+      code = xchg__copy_mark(job->arena, near == dst ? src : dst, job->other, job->err);
+  } else if ((code = stream_check(dst, stream, job->err)) == 0) {
+    code = stream_check(src, stream, job->err);
+  }
+  if (code == 0 && (way->to == XCHG_PLACE_PAGEABLE || way->from == XCHG_PLACE_PAGEABLE))
+    code = pageable_check(stream, job->err);
+  if (code == 0 && way->to != XCHG_PLACE_PAGEABLE)
+    code = xchg__copy_mark(job->arena, dst, stream, job->err);
+  if (code == 0 && way->from != XCHG_PLACE_PAGEABLE)
+    code = xchg__copy_mark(job->arena, src, stream, job->err);
+  if (code == 0)
+    code = managed_order(job->arena, dst, stream, 1, job->err);
+  return code != 0 ? code : managed_order(job->arena, src, stream, 1, job->err);
+}
+
+/* Memory that the host touches, other than pageable: it waits unless the caller will, or a graph is being made. */
+static int copy_finish(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src, const copy_way *way,
+                       int nonblocking) {
+  int capturing = 0;
+  int code = managed_order(job->arena, dst, job->stream, 0, job->err);
+  if (code == 0)
+    code = managed_order(job->arena, src, job->stream, 0, job->err);
+  int shared = way->to == XCHG_PLACE_MANAGED || way->to == XCHG_PLACE_PINNED || way->from == XCHG_PLACE_MANAGED ||
+               way->from == XCHG_PLACE_PINNED;
+  if (code != 0 || !shared || nonblocking || way->to == XCHG_PLACE_PAGEABLE)
+    return code;
+  code = xchg__copy_capturing(job->stream, "copy", &capturing, job->err);
+  return code != 0 || capturing ? code : xchg__stage_wait(job->stream, job->err);
+}
+
+static int device_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src, const copy_way *way,
+                       xchg_cuda_stream *stream, int nonblocking, xchg_error *err) {
   xchg__copy_job job = {.arena = arena, .stream = stream, .other = NULL, .err = err};
-  int across = to == XCHG_PLACE_DEVICE && from == XCHG_PLACE_DEVICE && dst->_device_id != src->_device_id;
-  int pageable = to == XCHG_PLACE_PAGEABLE || from == XCHG_PLACE_PAGEABLE, capturing = 0, code = 0;
-  if (across) {
+  int code;
+  if (way->across) {
     int32_t device = stream->device == dst->_device_id ? src->_device_id : dst->_device_id;
     if ((job.other = xchg__cuda_stream_current(arena, device, err)) == NULL)
       return err != NULL ? err->code : XCHG_E_CUDA;
-    code = stream_check(stream->device == dst->_device_id ? dst : src, stream, err);
-  } else if ((code = stream_check(dst, stream, err)) == 0) {
-    code = stream_check(src, stream, err);
   }
-  if (code == 0 && pageable)
-    code = pageable_check(stream, err);
-  if (code == 0 && to != XCHG_PLACE_PAGEABLE)
-    code = xchg__copy_mark(arena, dst, stream, err);
-  if (code == 0 && from != XCHG_PLACE_PAGEABLE)
-    code = xchg__copy_mark(arena, src, stream, err);
-  if (code == 0 && across) {
-    code = xchg__copy_mark(arena, src->_device_id == stream->device ? dst : src, job.other, err);
-    return code != 0 ? code : xchg__stage_across(&job, dst, src);
-  }
-  if (code != 0)
+  if ((code = copy_prepare(&job, dst, src, way)) != 0)
     return code;
-  if (from == XCHG_PLACE_PAGEABLE)
+  if (way->across)
+    code = xchg__stage_across(&job, dst, src);
+  else if (way->from == XCHG_PLACE_PAGEABLE)
     code = xchg__stage_up(&job, dst, src);
-  else if (to == XCHG_PLACE_PAGEABLE)
-    return xchg__stage_down(&job, dst, src);
+  else if (way->to == XCHG_PLACE_PAGEABLE)
+    code = xchg__stage_down(&job, dst, src);
   else
     code = xchg__stage_within(&job, dst, src);
-  if (code != 0 || nonblocking || (to == XCHG_PLACE_DEVICE && from == XCHG_PLACE_DEVICE) ||
-      (to == XCHG_PLACE_DEVICE && from == XCHG_PLACE_PAGEABLE))
-    return code;
-  if ((code = xchg__copy_capturing(stream, "copy", &capturing, err)) != 0 || capturing)
-    return code;
-  return xchg__stage_wait(stream, err);
+  return code != 0 ? code : copy_finish(&job, dst, src, way, nonblocking);
+}
+
+static int is_host(xchg__copy_place place) {
+  return place == XCHG_PLACE_PINNED || place == XCHG_PLACE_PAGEABLE;
 }
 
 int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src, xchg_cuda_stream *stream,
                        int32_t nonblocking, xchg_error *err) {
-  xchg__copy_place to, from;
+  copy_way way;
   xchg__cuda_guard guard;
   xchg_tensor dst_bytes, src_bytes;
   int64_t dst_dims[2], src_dims[2];
   int32_t device;
   int code = tensors_check(dst, src, err);
   if (code == 0)
-    code = xchg__copy_side(&to, dst, "copy", err);
+    code = xchg__copy_side(&way.to, dst, "copy", err);
   if (code == 0)
-    code = xchg__copy_side(&from, src, "copy", err);
+    code = xchg__copy_side(&way.from, src, "copy", err);
   if (code != 0)
     return code;
-  int hosts = (to == XCHG_PLACE_PINNED || to == XCHG_PLACE_PAGEABLE) &&
-              (from == XCHG_PLACE_PINNED || from == XCHG_PLACE_PAGEABLE);
-  if (dst->_dtype != src->_dtype && !hosts)
-    return xchg__error_set(err, XCHG_E_DTYPE, "copy: %s and %s: the memory of a device is copied as it is; cast first",
-                           xchg_dtype_info(src->_dtype)->name, xchg_dtype_info(dst->_dtype)->name);
+  int hosts = is_host(way.to) && is_host(way.from);
+  way.across = way.to == XCHG_PLACE_DEVICE && way.from == XCHG_PLACE_DEVICE && dst->_device_id != src->_device_id;
+  if ((code = xchg__cast_check(dst->_dtype, src->_dtype, err)) != 0)
+    return code;
   if (!hosts && xchg_dtype_info(dst->_dtype)->bits % 8 != 0 && (code = packed_check(arena, dst, src, err)) != 0)
     return code;
   if (dst->_numel == 0)
@@ -242,9 +285,9 @@ int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_ten
   } else if (xchg_dtype_info(dst->_dtype)->bits % 8 != 0) {
     dst_bytes = bytes_of(dst, dst_dims);
     src_bytes = bytes_of(src, src_dims);
-    code = device_copy(arena, &dst_bytes, &src_bytes, to, from, stream, nonblocking, err);
+    code = device_copy(arena, &dst_bytes, &src_bytes, &way, stream, nonblocking, err);
   } else {
-    code = device_copy(arena, dst, src, to, from, stream, nonblocking, err);
+    code = device_copy(arena, dst, src, &way, stream, nonblocking, err);
   }
   xchg__cuda_leave(&guard);
   return code;

@@ -33,15 +33,16 @@ int xchg__piece_is_compact(const xchg__piece *piece) {
   return xchg_layout_is_contiguous(piece->head._ndim, piece->shape, piece->strides);
 }
 
-static void piece_shape(xchg__piece *out, const xchg_tensor *like) {
+static void piece_shape(xchg__piece *out, const xchg_tensor *like, int32_t dtype) {
   piece_begin(out, like);
+  out->head._dtype = (uint8_t)dtype;
   memcpy(out->shape, like->_shape, (size_t)like->_ndim * sizeof out->shape[0]);
   xchg__layout_contiguous(like->_ndim, out->shape, out->strides);
 }
 
-int xchg__piece_on_host(xchg__piece *out, const xchg_tensor *like, xchg_error *err) {
-  int64_t bytes = xchg__dtype_bytes(like->_dtype, like->_numel);
-  piece_shape(out, like);
+int xchg__piece_on_host(xchg__piece *out, const xchg_tensor *like, int32_t dtype, xchg_error *err) {
+  int64_t bytes = xchg__dtype_bytes(dtype, like->_numel);
+  piece_shape(out, like, dtype);
   out->host = malloc(bytes > 0 ? (size_t)bytes : 1);
   out->head._ptr = out->head._data = out->host;
   out->head._device_type = kDLCPU;
@@ -54,12 +55,12 @@ int xchg__piece_on_host(xchg__piece *out, const xchg_tensor *like, xchg_error *e
                          (long long)bytes);
 }
 
-int xchg__piece_on_device(xchg__piece *out, const xchg_tensor *like, xchg_arena *arena, xchg_cuda_stream *stream,
-                          xchg_error *err) {
+int xchg__piece_on_device(xchg__piece *out, const xchg_tensor *like, int32_t dtype, xchg_arena *arena,
+                          xchg_cuda_stream *stream, xchg_error *err) {
   xchg_cuda_stream **current = &arena->streams[stream->device], *before = *current;
-  piece_shape(out, like);
+  piece_shape(out, like, dtype);
   *current = stream; /* new memory is of the current stream */
-  out->storage = xchg__memory_new(arena, kDLCUDA, stream->device, xchg__dtype_bytes(like->_dtype, like->_numel), err);
+  out->storage = xchg__memory_new(arena, kDLCUDA, stream->device, xchg__dtype_bytes(dtype, like->_numel), err);
   *current = before;
   if (out->storage == NULL)
     return err != NULL ? err->code : XCHG_E_MEMORY;

@@ -37,14 +37,30 @@ static void rows_take(xchg__rows *out, xchg_walk *walk, int64_t size, int pair) 
   }
 }
 
+static int walk_pair(xchg_walk *walk, const xchg_tensor *dst, const xchg_tensor *src) {
+  xchg__walk_begin(walk, dst);
+  if (!xchg__walk_join(walk, src))
+    return 0;
+  walk->start[0] = dst->_ptr; /* the walk knows host memory only */
+  walk->start[1] = src->_ptr;
+  return 1;
+}
+
 int xchg__rows_pair(xchg__rows *out, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg_walk walk;
-  xchg__walk_begin(&walk, dst);
-  if (!xchg__walk_join(&walk, src))
+  if (!walk_pair(&walk, dst, src))
     return 0;
-  walk.start[0] = dst->_ptr; /* the walk knows host memory only */
-  walk.start[1] = src->_ptr;
   rows_take(out, &walk, xchg_dtype_info(dst->_dtype)->bits / 8, 1);
+  return 1;
+}
+
+int xchg__rows_elements(xchg__rows *out, const xchg_tensor *dst, const xchg_tensor *src) {
+  xchg_walk walk;
+  int32_t to = xchg_dtype_info(dst->_dtype)->bits / 8, from = xchg_dtype_info(src->_dtype)->bits / 8;
+  if (!walk_pair(&walk, dst, src))
+    return 0;
+  rows_take(out, &walk, 0, 1); /* no step is 0 bytes: every element stays a row */
+  out->width = to > from ? to : from;
   return 1;
 }
 

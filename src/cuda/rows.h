@@ -17,6 +17,8 @@ typedef struct {
 
 /* 1 where `src` broadcasts to dst's shape. Both have one dtype of whole bytes, and dst has elements. */
 int xchg__rows_pair(xchg__rows *out, const xchg_tensor *dst, const xchg_tensor *src);
+/* The same for tensors of two dtypes: rows of one element each; `width` is the larger of both sizes. */
+int xchg__rows_elements(xchg__rows *out, const xchg_tensor *dst, const xchg_tensor *src);
 /* The rows of one tensor; dimensions that repeat elements are taken once. `from` and its strides are 0. */
 void xchg__rows_of(xchg__rows *out, const xchg_tensor *dst);
 

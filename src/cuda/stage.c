@@ -1,5 +1,6 @@
 #include "cuda/stage.h"
 
+#include "cuda/cast.h"
 #include "cuda/failure.h"
 #include "cuda/gather.h"
 #include "cuda/guard.h"
@@ -47,6 +48,8 @@ static int direction_of(const xchg_tensor *dst, const xchg_tensor *src) {
 static int within(const xchg__copy_job *job, xchg_cuda_stream *stream, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg__rows rows;
   xchg__move_way way = {.stream = stream->handle, .kind = direction_of(dst, src)};
+  if (dst->_dtype != src->_dtype)
+    return xchg__cast_queue(job->arena, stream, dst, src, job->err);
   xchg__rows_pair(&rows, dst, src);
   if (xchg__move_calls(&rows) == 1)
     return xchg__move_go(&rows, &way, job->err);
@@ -56,13 +59,17 @@ static int within(const xchg__copy_job *job, xchg_cuda_stream *stream, const xch
 int xchg__stage_within(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg__rows rows;
   xchg__piece seed, compact;
-  xchg__rows_pair(&rows, dst, src);
-  if (xchg__rows_same(&rows))
-    return 0;
+  if (dst->_dtype == src->_dtype) {
+    xchg__rows_pair(&rows, dst, src);
+    if (xchg__rows_same(&rows))
+      return 0;
+  } else {
+    xchg__rows_elements(&rows, dst, src);
+  }
   if (!xchg__rows_overlap(&rows))
     return within(job, job->stream, dst, src);
   xchg__piece_seed(&seed, src);
-  int code = xchg__piece_on_device(&compact, &seed.head, job->arena, job->stream, job->err);
+  int code = xchg__piece_on_device(&compact, &seed.head, src->_dtype, job->arena, job->stream, job->err);
   if (code == 0)
     code = within(job, job->stream, &compact.head, &seed.head);
   if (code == 0)
@@ -73,10 +80,12 @@ int xchg__stage_within(const xchg__copy_job *job, const xchg_tensor *dst, const 
 
 /* ---- host and device ----------------------------------------------------------------------------- */
 
-/* By calls alone: 1 where they would be too many. */
+/* By calls alone: 1 where they would be too many, and where there is a cast. */
 static int by_calls(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src, int32_t kind) {
   xchg__rows rows;
   xchg__move_way way = {.stream = job->stream->handle, .kind = kind};
+  if (dst->_dtype != src->_dtype)
+    return 1;
   xchg__rows_pair(&rows, dst, src);
   return xchg__move_calls(&rows) == 0 ? 1 : xchg__move_go(&rows, &way, job->err);
 }
@@ -84,7 +93,7 @@ static int by_calls(const xchg__copy_job *job, const xchg_tensor *dst, const xch
 /* From `src` to new compact memory of the device, and from there to dst. */
 static int up_through_device(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg__piece there;
-  int code = xchg__piece_on_device(&there, src, job->arena, job->stream, job->err);
+  int code = xchg__piece_on_device(&there, src, src->_dtype, job->arena, job->stream, job->err);
   if (code == 0)
     code = by_calls(job, &there.head, src, XCHG_MOVE_TO_DEVICE);
   if (code == 0)
@@ -99,7 +108,8 @@ int xchg__stage_up(const xchg__copy_job *job, const xchg_tensor *dst, const xchg
   int code = by_calls(job, dst, src, XCHG_MOVE_TO_DEVICE);
   if (code == 1) {
     xchg__piece_seed(&seed, src);
-    if (!xchg__piece_is_compact(&seed) && (code = xchg__piece_on_host(&compact, from, job->err)) == 0 &&
+    if ((dst->_dtype != src->_dtype || !xchg__piece_is_compact(&seed)) &&
+        (code = xchg__piece_on_host(&compact, from, dst->_dtype, job->err)) == 0 &&
         (code = xchg_tensor_copy(&compact.head, from, job->err)) == 0)
       code = by_calls(job, dst, from = &compact.head, XCHG_MOVE_TO_DEVICE);
     if (code == 1)
@@ -114,11 +124,11 @@ int xchg__stage_up(const xchg__copy_job *job, const xchg_tensor *dst, const xchg
 /* From `src` to compact memory of the host, and from there to dst. */
 static int down_through_host(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg__piece here, there = {.storage = NULL};
-  int code = xchg__piece_on_host(&here, src, job->err);
+  int code = xchg__piece_on_host(&here, src, src->_dtype, job->err);
   if (code == 0)
     code = by_calls(job, &here.head, src, XCHG_MOVE_TO_HOST);
   if (code == 1) {
-    code = xchg__piece_on_device(&there, src, job->arena, job->stream, job->err);
+    code = xchg__piece_on_device(&there, src, src->_dtype, job->arena, job->stream, job->err);
     if (code == 0)
       code = within(job, job->stream, &there.head, src);
     if (code == 0)
@@ -136,7 +146,7 @@ static int down_through_host(const xchg__copy_job *job, const xchg_tensor *dst, 
 /* Compact host memory takes what a kernel has gathered, without another copy. */
 static int down_gathered(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg__piece there;
-  int code = xchg__piece_on_device(&there, src, job->arena, job->stream, job->err);
+  int code = xchg__piece_on_device(&there, src, src->_dtype, job->arena, job->stream, job->err);
   if (code == 0)
     code = within(job, job->stream, &there.head, src);
   if (code == 0)
@@ -160,7 +170,8 @@ int xchg__stage_down(const xchg__copy_job *job, const xchg_tensor *dst, const xc
   if (code < 0)
     return code;
   xchg__piece_seed(&seed, src);
-  if (same_shape(dst, &seed.head) && xchg_layout_is_contiguous(dst->_ndim, dst->_shape, dst->_strides))
+  if (dst->_dtype == src->_dtype && same_shape(dst, &seed.head) &&
+      xchg_layout_is_contiguous(dst->_ndim, dst->_shape, dst->_strides))
     return down_gathered(job, dst, &seed.head);
   return down_through_host(job, dst, &seed.head);
 }
@@ -179,18 +190,20 @@ static int within_on(const xchg__copy_job *job, xchg_cuda_stream *stream, const 
   return code;
 }
 
-/* 1 where calls cannot say it. */
+/* As by_calls. */
 static int across_by_calls(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg__rows rows;
   xchg__move_way way = {.stream = job->stream->handle,
                         .kind = XCHG_MOVE_PEER,
                         .to_device = dst->_device_id,
                         .from_device = src->_device_id};
+  if (dst->_dtype != src->_dtype)
+    return 1;
   xchg__rows_pair(&rows, dst, src);
   return xchg__move_calls(&rows) == 0 ? 1 : xchg__move_go(&rows, &way, job->err);
 }
 
-/* Compact memory on both devices, where the tensors' own is not: gathered on one, sent, spread on the other. */
+/* Compact memory on both devices, where the tensors' own is not: gathered (and cast) on one, sent, spread on the other. */
 static int across_staged(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg_cuda_stream *sender = src->_device_id == job->stream->device ? job->stream : job->other;
   xchg_cuda_stream *receiver = dst->_device_id == job->stream->device ? job->stream : job->other;
@@ -198,8 +211,8 @@ static int across_staged(const xchg__copy_job *job, const xchg_tensor *dst, cons
   const xchg_tensor *from = &seed.head;
   int code = 0;
   xchg__piece_seed(&seed, src);
-  if (!xchg__piece_is_compact(&seed)) {
-    code = xchg__piece_on_device(&packed, &seed.head, job->arena, sender, job->err);
+  if (dst->_dtype != src->_dtype || !xchg__piece_is_compact(&seed)) {
+    code = xchg__piece_on_device(&packed, &seed.head, dst->_dtype, job->arena, sender, job->err);
     if (code == 0)
       code = xchg__use_mark(packed.storage, job->stream, job->err);
     if (code == 0)
@@ -211,7 +224,7 @@ static int across_staged(const xchg__copy_job *job, const xchg_tensor *dst, cons
   if (code == 0)
     code = across_by_calls(job, dst, from);
   if (code == 1) {
-    code = xchg__piece_on_device(&landed, from, job->arena, receiver, job->err);
+    code = xchg__piece_on_device(&landed, from, from->_dtype, job->arena, receiver, job->err);
     if (code == 0)
       code = xchg__use_mark(landed.storage, job->stream, job->err);
     if (code == 0)

@@ -11,8 +11,9 @@ typedef struct {
   xchg_error *err;
 } xchg__copy_job;
 
-/* All of them: dst and src of one dtype of whole bytes, src broadcasts to dst, there are elements; the stream's device is
- * current, and the storages of both are marked. They queue the copy on the job's stream. 0 or an error. */
+/* All of them: elements are whole bytes, and src's may be cast to dst's; src broadcasts to dst; there are elements; the
+ * stream's device is current, and the storages of both are marked. They queue the copy on the job's stream. 0 or an
+ * error. */
 
 /* Two memories that the stream's device reaches. */
 int xchg__stage_within(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src);

@@ -1,7 +1,8 @@
 --- Copies and fills of tensors in CUDA memory: what the back end of their devices does.
 --
 -- A copy is queued on the current stream of the device that it is of: the destination's, else the source's; between two
--- devices it also waits for what is queued on the current stream of the other one, whose later work waits for it.
+-- devices it also waits for what is queued on the current stream of the other, whose later work waits for it; the same
+-- holds for managed memory of another device.
 -- `stream` names another stream: then nothing else is waited for. A tensor that `to` makes is made in the order of that
 -- stream too.
 --
@@ -9,9 +10,11 @@
 -- memory that the host could touch: pinned and managed memory. With `non_blocking` such a copy is left to the stream:
 -- wait for it (s:synchronize()) before you touch either side. `t:to("cuda_host", { non_blocking = true })` is the
 -- asynchronous way home; to "cpu" memory a copy always waits, with `non_blocking` too. Between two devices, or within
--- one, the host never waits. Inside a capture nothing waits, and copies with host memory that is not pinned are refused.
+-- one, the host never waits. Inside a capture nothing waits, and copies with host memory that is not pinned are
+-- refused.
 --
--- Casts: to or from host memory that is not pinned the host casts; all others are cast by the device.
+-- Casts with host memory that is not pinned are the work of the host, and so are those between host memories; all
+-- others are the work of the device.
 
 local lib = require "xchg.lib"
 local device = require "xchg.device"
