@@ -21,7 +21,7 @@ typedef struct xchg_cuda_places {
 
 /* Makes the simulated device the CUDA of this process: opens `file` (xchg/sim.so) and the libraries beside it that carry
  * CUDA's names, for whoever looks for them by name, and nothing more. 0, or XCHG_E_NO_CUDA with the reason (another
- * driver is in the process, CUDA was opened already): then nothing was changed, unless the file itself was opened. */
+ * driver is in the process, a real CUDA is in use): then nothing was changed, but that the file may have been opened. */
 XCHG_API int32_t xchg_cuda_simulate(const char *file, xchg_error *err);
 
 /* 1 where xchg_cuda_open would look into `folders`. Opens nothing. */
@@ -295,6 +295,12 @@ XCHG_API void xchg_compile_release(xchg_compile_job *job);
 /* A loaded image of kernels, for all devices. Counted: kernels of it that are in use keep it. */
 typedef struct xchg_cuda_library xchg_cuda_library;
 
+enum { XCHG_CUDA_IMAGE_PTX = 1, XCHG_CUDA_IMAGE_CUBIN = 2, XCHG_CUDA_IMAGE_FATBIN = 3 };
+
+/* What an image is, or an error. Drivers read an image's length out of its own header, and believe it: whatever would
+ * lead them past the end is refused. Needs no device. */
+XCHG_API int32_t xchg_cuda_image_check(const char *image, size_t size, xchg_error *err);
+
 /* Loads PTX text (need not end in NUL), a cubin or a fatbin; its bytes are copied where needed. `log` (may be NULL) gets
  * what the driver says about it. New (xchg_cuda_library_release). */
 XCHG_API int32_t xchg_cuda_library_load(xchg_cuda_library **out, const char *image, size_t size, char *log,
@@ -302,6 +308,8 @@ XCHG_API int32_t xchg_cuda_library_load(xchg_cuda_library **out, const char *ima
 XCHG_API void xchg_cuda_library_release(xchg_cuda_library *library);
 /* The handle of a kernel by its mangled name, as launches take it; valid while the library is. NULL and err. */
 XCHG_API const void *xchg_cuda_library_kernel(xchg_cuda_library *library, const char *name, xchg_error *err);
+/* Names of its kernels, each with a line break behind it. Returns the bytes that takes; what has no room is left out. */
+XCHG_API int32_t xchg_cuda_library_kernels(xchg_cuda_library *library, char *out, size_t room, xchg_error *err);
 /* Address and size of a __device__, __constant__ or __managed__ variable on the current device. */
 XCHG_API int32_t xchg_cuda_library_global(xchg_cuda_library *library, const char *name, void **pointer, size_t *size,
                                           xchg_error *err);
@@ -358,10 +366,10 @@ XCHG_API int32_t xchg_cuda_signature_parse(xchg_cuda_entry *entry, xchg_cuda_par
 /* The names of the entries of such a text, in its order: their number, the first `room` written. */
 XCHG_API int32_t xchg_cuda_signature_entries(xchg_cuda_span *out, int32_t room, const char *ptx, size_t size,
                                              xchg_error *err);
-/* Sizes and offsets of a loaded kernel's parameters, as the runtime knows them (all of kind BITS): their number, the first
- * `room` written. XCHG_E_VERSION where the runtime or the driver is too old to tell. */
-XCHG_API int32_t xchg_cuda_signature_of_kernel(xchg_cuda_parameter *out, int32_t room, const void *kernel,
-                                               xchg_error *err);
+/* Sizes and offsets of the parameters of a loaded kernel, as the driver knows them (all of kind BITS): their number, the
+ * first `room` written. XCHG_E_VERSION where it is too old to tell. */
+XCHG_API int32_t xchg_cuda_signature_of_kernel(xchg_cuda_parameter *out, int32_t room, const xchg_cuda_library *library,
+                                               const void *kernel, xchg_error *err);
 
 /* ---- launches ------------------------------------------------------------------------------------ */
 

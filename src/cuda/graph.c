@@ -54,6 +54,17 @@ int xchg__graph_refuse(xchg_error *err, const char *what) {
                          what);
 }
 
+int xchg__graph_elsewhere(int32_t device, xchg_error *err) {
+  if (here == NULL || here->device == device)
+    return 0;
+  return xchg__error_set(
+      err, XCHG_E_CAPTURE,
+      "graph: it is captured on cuda:%d, and work on the current stream of cuda:%d is no part of it; "
+      "make a stream of cuda:%d current that has waited for an event of the capture, or give "
+      "cuda.graph device='cuda:%d'",
+      here->device, device, device, device);
+}
+
 /* ---- what it keeps ------------------------------------------------------------------------------ */
 
 static size_t kept_place(const xchg_cuda_graph *graph, const xchg_storage *storage) {
@@ -150,6 +161,7 @@ static xchg_cuda_graph *graph_new(int32_t device, xchg_error *err) {
     free(graph);
     return NULL;
   }
+  xchg__use_begin(graph->life, NULL);
   return graph;
 }
 
@@ -272,6 +284,18 @@ int32_t xchg_cuda_graph_end(xchg_cuda_graph *graph, int32_t keep, xchg_error *er
 
 /* ---- use ---------------------------------------------------------------------------------------- */
 
+/* Marks the graph, and where another stream than last time launches it, all that it keeps: that stream must come after
+ * the making of the memory. */
+static int graph_mark(xchg_cuda_graph *graph, xchg_cuda_stream *stream, xchg_error *err) {
+  int code = 0;
+  if (graph->life->last_stream == stream && stream->capture == NULL)
+    return 0;
+  for (size_t i = 0; i < graph->kept_room && code == 0; i++)
+    if (graph->kept[i] != NULL)
+      code = xchg__use_mark(graph->kept[i], stream, err);
+  return code != 0 ? code : xchg__use_mark(graph->life, stream, err);
+}
+
 int32_t xchg_cuda_graph_launch(xchg_cuda_graph *graph, xchg_cuda_stream *stream, xchg_error *err) {
   xchg__cuda_guard guard;
   int result, code;
@@ -284,7 +308,7 @@ int32_t xchg_cuda_graph_launch(xchg_cuda_graph *graph, xchg_cuda_stream *stream,
     return xchg__error_set(err, XCHG_E_RELEASED, "launch: the graph was released; keep it until its last launch");
   if ((code = xchg__cuda_enter(&guard, graph->device, err)) != 0)
     return code;
-  if ((code = xchg__use_mark(graph->life, stream, err)) == 0 &&
+  if ((code = graph_mark(graph, stream, err)) == 0 &&
       (result = xchg__rt.cudaGraphLaunch(graph->executable, stream->handle)) != 0)
     code = xchg__cuda_fail(err, result, "cudaGraphLaunch", "launch: a graph of %zu nodes on stream %p of cuda:%d",
                            graph->nodes, stream->handle, graph->device);

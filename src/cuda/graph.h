@@ -17,6 +17,8 @@ int xchg__graph_refuse(xchg_error *err, const char *what);
 /* `stream` is about to wait for work that `graph` captures (NULL: for work outside of captures), and becomes part of the
  * capture; an error where the two cannot meet. */
 int xchg__graph_join(xchg_cuda_graph *graph, xchg_cuda_stream *stream, xchg_error *err);
+/* An error where this thread captures on another device than this: its default would not be a part of the graph. */
+int xchg__graph_elsewhere(int32_t device, xchg_error *err);
 /* The number of a graph for events; 0 for NULL. And the graph that has it while its capture is open in this thread. */
 uint64_t xchg__graph_number(const xchg_cuda_graph *graph);
 xchg_cuda_graph *xchg__graph_open(uint64_t number);

@@ -193,9 +193,16 @@ void xchg_cuda_stream_close(xchg_cuda_stream *stream) {
 /* ---- the current stream ------------------------------------------------------------------------- */
 
 xchg_cuda_stream *xchg__cuda_stream_current(const xchg_arena *arena, int32_t device, xchg_error *err) {
-  if (device >= 0 && device < XCHG_CUDA_MAX_DEVICES && arena->streams[device] != NULL)
-    return arena->streams[device];
-  return xchg_cuda_stream_legacy(device, err);
+  xchg_cuda_stream *stream = device >= 0 && device < XCHG_CUDA_MAX_DEVICES ? arena->streams[device] : NULL;
+  if (stream == NULL)
+    stream = xchg_cuda_stream_legacy(device, err);
+  if (stream != NULL && stream->capture == NULL && xchg__graph_elsewhere(device, err) != 0)
+    return NULL;
+  return stream;
+}
+
+xchg_cuda_stream *xchg_cuda_stream_current(const xchg_arena *arena, int32_t device, xchg_error *err) {
+  return xchg__cuda_stream_current(arena, device, err);
 }
 
 void xchg_cuda_stream_select(xchg_arena *arena, int32_t device, xchg_cuda_stream *stream) {
@@ -273,11 +280,26 @@ int32_t xchg_cuda_stream_query(xchg_cuda_stream *stream, xchg_error *err) {
 
 /* ---- order -------------------------------------------------------------------------------------- */
 
+/* The handles of default streams mean those of the device that is current. */
 static int wait_for(xchg_cuda_stream *later, void *event, void *earlier, xchg_error *err) {
-  int result = xchg__rt.cudaStreamWaitEvent(later->handle, event, 0);
-  return result == 0 ? 0
-                     : xchg__cuda_fail(err, result, "cudaStreamWaitEvent", "stream: %p is to wait for %p",
-                                       later->handle, earlier);
+  xchg__cuda_guard guard;
+  int result, code;
+  if ((code = xchg__cuda_enter(&guard, later->device, err)) != 0)
+    return code;
+  if ((result = xchg__rt.cudaStreamWaitEvent(later->handle, event, 0)) != 0)
+    code = xchg__cuda_fail(err, result, "cudaStreamWaitEvent", "stream: %p is to wait for %p", later->handle, earlier);
+  xchg__cuda_leave(&guard);
+  return code;
+}
+
+/* What is captured waits only for what is captured with it; CUDA would end the capture. The device of `earlier` is
+ * entered. */
+static int check_captured(xchg_cuda_stream *later, void *earlier, xchg_error *err) {
+  int capturing = 0;
+  if (later->capture == NULL || (xchg__rt.cudaStreamIsCapturing(earlier, &capturing) == 0 && capturing == 1))
+    return 0;
+  xchg__rt.cudaGetLastError();
+  return xchg__graph_join(NULL, later, err);
 }
 
 int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32_t device, xchg_error *err) {
@@ -288,7 +310,9 @@ int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32
     return 0;
   if ((code = xchg__cuda_enter(&guard, device, err)) != 0)
     return code;
-  if ((result = xchg__rt.cudaEventCreateWithFlags(&event, NO_TIMING)) != 0) {
+  if ((code = check_captured(later, earlier, err)) != 0) {
+    /* said */
+  } else if ((result = xchg__rt.cudaEventCreateWithFlags(&event, NO_TIMING)) != 0) {
     code = xchg__cuda_fail(err, result, "cudaEventCreateWithFlags", "stream: to wait for %p", earlier);
   } else {
     if ((result = xchg__rt.cudaEventRecord(event, earlier)) != 0)
@@ -302,22 +326,13 @@ int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32
 }
 
 int xchg__cuda_stream_order(xchg_cuda_stream *later, xchg_cuda_stream *earlier, xchg_error *err) {
-  xchg__cuda_guard guard;
-  int code;
   if (later == earlier)
     return 0;
   if ((earlier->flags & XCHG_CUDA_STREAM_CLOSED) == 0) {
-    if ((code = xchg__graph_join(earlier->capture, later, err)) != 0)
-      return code;
-    return xchg__cuda_stream_order_handle(later, earlier->handle, earlier->device, err);
+    int code = xchg__graph_join(earlier->capture, later, err);
+    return code != 0 ? code : xchg__cuda_stream_order_handle(later, earlier->handle, earlier->device, err);
   }
-  if (earlier->last == NULL)
-    return 0;
-  if ((code = xchg__cuda_enter(&guard, earlier->device, err)) != 0)
-    return code;
-  code = wait_for(later, earlier->last, earlier->handle, err);
-  xchg__cuda_leave(&guard);
-  return code;
+  return earlier->last == NULL ? 0 : wait_for(later, earlier->last, earlier->handle, err);
 }
 
 int32_t xchg_cuda_stream_wait(xchg_cuda_stream *later, xchg_cuda_stream *earlier, xchg_error *err) {

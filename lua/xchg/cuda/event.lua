@@ -4,8 +4,8 @@ local ffi = require "ffi"
 local lib = require "xchg.lib"
 local check = require "xchg.check"
 local error_ = require "xchg.error"
+local device_ = require "xchg.cuda.device"
 local library = require "xchg.cuda.library"
-local ordinal = require "xchg.cuda.ordinal"
 local stream = require "xchg.cuda.stream"
 
 local M = {}
@@ -27,11 +27,11 @@ local milliseconds = ffi.new("double[1]")
 ---@param options { timing: boolean?, device: string|xchg.Device|integer|nil }?
 ---@return xchg.Event
 function M.event(options)
-  options = check.options("event", options, { timing = "boolean", device = "string|table|number" })
-  library.open("event")
-  local device = ordinal.of("event", options.device)
+  options = check.options("cuda.event", options, { timing = "boolean", device = "string|table|number" })
+  library.open("cuda.event")
+  local device = device_.index("cuda.event", options.device)
   local box = event_box()
-  checked("event", C.xchg_cuda_event_new(box, device, options.timing and 1 or 0, err))
+  checked("cuda.event", C.xchg_cuda_event_new(box, device, options.timing and 1 or 0, err))
   return setmetatable({ _record = ffi.gc(box[0], C.xchg_cuda_event_release) }, metatable)
 end
 
@@ -54,34 +54,37 @@ function M.wait(where, event, record) checked(where, C.xchg_cuda_event_wait(reco
 --- Puts the event behind what is queued on the stream so far (the current one by default). Returns the event.
 ---@param on any?  a Stream, or what external_stream takes
 function methods:record(on)
-  local record = record_of("record", self)
+  local record = record_of("event.record", self)
   local queue
-  if on == nil then
-    queue = stream.resolve("record", nil, record.device)
+  if type(on) == "nil" then
+    queue = stream.resolve("event.record", nil, record.device)
   else
-    queue = stream.resolve("record", on)
+    queue = stream.resolve("event.record", on)
   end
-  checked("record", C.xchg_cuda_event_record(record, queue, err))
+  checked("event.record", C.xchg_cuda_event_record(record, queue, err))
   return self
 end
 
 --- Waits until it has happened. Returns the event.
 function methods:synchronize()
-  checked("synchronize", C.xchg_cuda_event_synchronize(record_of("synchronize", self), err))
+  checked("event.synchronize", C.xchg_cuda_event_synchronize(record_of("event.synchronize", self), err))
   stream.hosts.poll()
   return self
 end
 
 --- Whether it has happened; true for an event that was never recorded.
 ---@return boolean
-function methods:query() return checked("query", C.xchg_cuda_event_query(record_of("query", self), err)) == 1 end
+function methods:query()
+  local record = record_of("event.query", self)
+  return checked("event.query", C.xchg_cuda_event_query(record, err)) == 1
+end
 
 --- Milliseconds from this event to a later one; both must have happened.
 ---@param later xchg.Event
 ---@return number
 function methods:elapsed(later)
-  local from, to = record_of("elapsed", self), record_of("elapsed", later)
-  checked("elapsed", C.xchg_cuda_event_elapsed(milliseconds, from, to, err))
+  local from, to = record_of("event.elapsed", self), record_of("event.elapsed", later)
+  checked("event.elapsed", C.xchg_cuda_event_elapsed(milliseconds, from, to, err))
   return milliseconds[0]
 end
 

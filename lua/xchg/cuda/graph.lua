@@ -4,9 +4,9 @@ local ffi = require "ffi"
 local lib = require "xchg.lib"
 local check = require "xchg.check"
 local error_ = require "xchg.error"
+local device_ = require "xchg.cuda.device"
 local host = require "xchg.cuda.host"
 local library = require "xchg.cuda.library"
-local ordinal = require "xchg.cuda.ordinal"
 local stream = require "xchg.cuda.stream"
 
 local M = {}
@@ -77,12 +77,12 @@ local function fresh(device) return stream.stream { nonblocking = true, device =
 ---@param options { device: string|xchg.Device|integer|nil }?
 ---@return xchg.Graph
 function M.graph(fn, options)
-  options = check.options("graph", options, { device = "string|table|number" })
-  library.open("graph")
+  options = check.options("cuda.graph", options, { device = "string|table|number" })
+  library.open("cuda.graph")
   if type(fn) ~= "function" then
-    error_.raise("wrong_type", "graph: a function is expected, got %s", check.describe(fn))
+    error_.raise("wrong_type", "cuda.graph: a function is expected, got %s", check.describe(fn))
   end
-  local state = capture("graph", LAUNCHABLE, fresh(ordinal.of("graph", options.device)), fn)
+  local state = capture("cuda.graph", LAUNCHABLE, fresh(device_.index("cuda.graph", options.device)), fn)
   return setmetatable({ _record = state.record, _hosts = state.hosts,
     _device = state.record and tonumber(C.xchg_cuda_graph_device(state.record)) }, metatable)
 end
@@ -90,7 +90,7 @@ end
 local function record_of(where, self)
   if type(self) ~= "table" or getmetatable(self) ~= metatable then
     error_.raise("wrong_type", "%s: a graph is expected, got %s; call it as graph:%s(...)", where, check.describe(self),
-      where)
+      where:match "[^.]*$")
   end
   local record = rawget(self, "_record")
   if not record then error_.raise("released", "%s: the graph was released; keep it until its last use", where) end
@@ -100,14 +100,14 @@ end
 --- Replays it behind what is queued on a stream, the current one of its device by default. Returns the graph.
 ---@param on any?  a Stream, or what external_stream takes
 function methods:launch(on)
-  local record = record_of("launch", self)
+  local record = record_of("graph.launch", self)
   local queue
-  if on == nil then
-    queue = stream.resolve("launch", nil, self._device)
+  if type(on) == "nil" then
+    queue = stream.resolve("graph.launch", nil, self._device)
   else
-    queue = stream.resolve("launch", on)
+    queue = stream.resolve("graph.launch", on)
   end
-  checked("launch", C.xchg_cuda_graph_launch(record, queue, err))
+  checked("graph.launch", C.xchg_cuda_graph_launch(record, queue, err))
   return self
 end
 
@@ -117,8 +117,8 @@ end
 ---@return boolean updated
 ---@return string? reason
 function methods:update(fn)
-  local before = record_of("update", self)
-  local state = capture("update", TEMPLATE, fresh(self._device), fn)
+  local before = record_of("graph.update", self)
+  local state = capture("graph.update", TEMPLATE, fresh(self._device), fn)
   local reason = reason_box()
   local code = C.xchg_cuda_graph_update(before, state.record, reason, err)
   if code == 1 then
@@ -129,7 +129,7 @@ function methods:update(fn)
   end
   host.drop(state.hosts)
   C.xchg_cuda_graph_release(ffi.gc(state.record, nil))
-  checked("update", code)
+  checked("graph.update", code)
   return false, ffi.string(reason[0])
 end
 
@@ -137,22 +137,22 @@ end
 ---@param options { verbose: boolean? }?
 ---@return string
 function methods:dot(options)
-  options = check.options("dot", options, { verbose = "boolean" })
-  local record = record_of("dot", self)
+  options = check.options("graph.dot", options, { verbose = "boolean" })
+  local record = record_of("graph.dot", self)
   local path = os.tmpname()
   local code = C.xchg_cuda_graph_dot(record, path, options.verbose and 1 or 0, err)
   local file = code == 0 and io.open(path, "rb")
   local text = file and file:read("*a")
   if file then file:close() end
   os.remove(path)
-  checked("dot", code)
-  if not text then error_.raise("cuda", "dot: %s could not be read", path) end
+  checked("graph.dot", code)
+  if not text then error_.raise("cuda", "graph.dot: %s could not be read", path) end
   return text
 end
 
 --- Gives it up; idempotent. What is launched runs on, and what it kept is given back afterwards.
 function methods:release()
-  if type(self) ~= "table" or getmetatable(self) ~= metatable then record_of("release", self) end
+  if type(self) ~= "table" or getmetatable(self) ~= metatable then record_of("graph.release", self) end
   local record = rawget(self, "_record")
   if not record then return end
   self._record = nil
@@ -162,7 +162,7 @@ end
 
 local fields = {
   device = function(self) return "cuda:" .. self._device end,
-  nodes = function(self) return tonumber(C.xchg_cuda_graph_nodes(record_of("nodes", self))) end,
+  nodes = function(self) return tonumber(C.xchg_cuda_graph_nodes(record_of("graph.nodes", self))) end,
 }
 
 function metatable.__index(self, name)

@@ -8,8 +8,8 @@ local lib = require "xchg.lib"
 local check = require "xchg.check"
 local error_ = require "xchg.error"
 local adopt = require "xchg.cuda.adopt"
+local device_ = require "xchg.cuda.device"
 local library = require "xchg.cuda.library"
-local ordinal = require "xchg.cuda.ordinal"
 
 local M = {}
 
@@ -91,7 +91,7 @@ local function adopt_handle(where, handle, device, owner)
       .. "stream)", where)
   end
   local real = C.xchg_cuda_stream_device(handle)
-  if real == -1 then real = device or ordinal.current(where) end
+  if real == -1 then real = device or device_.index(where) end
   if address(handle) == 1 then return M.legacy(where, real) end
   local key = key_of(real, handle)
   local known = real >= 0 and by_handle[key]
@@ -131,7 +131,7 @@ end
 function M.of(where, value, device)
   library.open(where)
   local stream
-  if value == nil then return M.current(where, device or ordinal.current(where)) end
+  if type(value) == "nil" then return M.current(where, device or device_.index(where)) end
   if M.is(value) then
     record_of(where, value)
     stream = value
@@ -153,11 +153,9 @@ end
 ---@return ffi.cdata* xchg_cuda_stream *
 ---@return xchg.Stream? stream  nil where the current stream was meant
 function M.resolve(where, value, device)
-  if value == nil and device then
+  if type(value) == "nil" and device then -- a null pointer equals nil, and is none
     library.open(where)
-    local stream = arena.streams[device]
-    if stream ~= nil then return stream end
-    stream = C.xchg_cuda_stream_legacy(device, err)
+    local stream = C.xchg_cuda_stream_current(arena, device, err)
     if stream == nil then checked(where, err.code) end
     return stream
   end
@@ -173,19 +171,19 @@ local lowest, highest = ffi.new("int32_t[1]"), ffi.new("int32_t[1]")
 ---@param options { priority: integer?, nonblocking: boolean?, device: string|xchg.Device|integer|nil }?
 ---@return xchg.Stream
 function M.stream(options)
-  options = check.options("stream", options, { priority = "number", nonblocking = "boolean",
+  options = check.options("cuda.stream", options, { priority = "number", nonblocking = "boolean",
     device = "string|table|number" })
-  library.open("stream")
-  local device = ordinal.of("stream", options.device)
+  library.open("cuda.stream")
+  local device = device_.index("cuda.stream", options.device)
   local priority = options.priority or 0
   if priority ~= 0 then
-    checked("stream", C.xchg_cuda_stream_priorities(device, lowest, highest, err))
+    checked("cuda.stream", C.xchg_cuda_stream_priorities(device, lowest, highest, err))
     if priority ~= math.floor(priority) or priority > lowest[0] or priority < highest[0] then
-      error_.raise("out_of_range", "stream: priority %s; cuda:%d has whole numbers from %d (lowest) to %d (highest)",
-        tostring(priority), device, lowest[0], highest[0])
+      error_.raise("out_of_range", "cuda.stream: priority %s; on cuda:%d it is a whole number from %d (lowest) to %d "
+        .. "(highest)", tostring(priority), device, lowest[0], highest[0])
     end
   end
-  return make("stream", nil, C.xchg_cuda_stream_new, device,
+  return make("cuda.stream", nil, C.xchg_cuda_stream_new, device,
     options.nonblocking and C.XCHG_CUDA_STREAM_NONBLOCKING or 0, priority, err)
 end
 
@@ -197,15 +195,15 @@ end
 function M.external_stream(value, options)
   options = options or {}
   local owner = type(options) == "table" and options.owner
-  check.options("external_stream", options, { device = "string|table|number",
+  check.options("cuda.external_stream", options, { device = "string|table|number",
     owner = "table|userdata|cdata|function|string|number|boolean|thread" })
-  if value == nil then
-    error_.raise("wrong_type", "external_stream: a handle or a stream of a Python library is expected, got nil")
+  if type(value) == "nil" then
+    error_.raise("wrong_type", "cuda.external_stream: a handle or a stream of a Python library is expected, got nil")
   end
-  library.open("external_stream")
+  library.open("cuda.external_stream")
   local device
-  if options.device ~= nil then device = ordinal.of("external_stream", options.device) end
-  local stream = M.of("external_stream", value, device)
+  if options.device ~= nil then device = device_.index("cuda.external_stream", options.device) end
+  local stream = M.of("cuda.external_stream", value, device)
   if owner ~= nil and owner ~= false then stream.owners = { owner, stream.owners } end
   return stream
 end
@@ -225,8 +223,8 @@ end
 ---@param device string|xchg.Device|integer|nil
 ---@return xchg.Stream
 function M.current_stream(device)
-  library.open("current_stream")
-  return M.current("current_stream", ordinal.of("current_stream", device))
+  library.open("cuda.current_stream")
+  return M.current("cuda.current_stream", device_.index("cuda.current_stream", device))
 end
 
 -- For each device the streams that calls of with_stream have made current, the last one on top. Coroutines may leave in
@@ -267,11 +265,11 @@ end
 ---@param fn function
 function M.with_stream(stream, fn, ...)
   if type(fn) ~= "function" then
-    error_.raise("wrong_type", "with_stream: a function is expected, got %s", check.describe(fn))
-  elseif stream == nil then
-    error_.raise("wrong_type", "with_stream: a stream is expected, got nil")
+    error_.raise("wrong_type", "cuda.with_stream: a function is expected, got %s", check.describe(fn))
+  elseif type(stream) == "nil" then
+    error_.raise("wrong_type", "cuda.with_stream: a stream is expected, got nil")
   end
-  return leaving(M.enter(M.of("with_stream", stream)), pcall(fn, ...))
+  return leaving(M.enter(M.of("cuda.with_stream", stream)), pcall(fn, ...))
 end
 
 -- ---- methods ------------------------------------------------------------------------------------------
@@ -282,7 +280,7 @@ M.events, M.hosts = nil, nil
 local function self_of(where, self)
   if not M.is(self) then
     error_.raise("wrong_type", "%s: a stream is expected, got %s; call it as stream:%s(...)", where,
-      check.describe(self), where)
+      check.describe(self), where:match "[^.]*$")
   end
   return record_of(where, self)
 end
@@ -290,24 +288,27 @@ M.self = self_of
 
 --- Waits until everything is done that is queued, and runs host functions that were reached.
 function methods:synchronize()
-  checked("synchronize", C.xchg_cuda_stream_synchronize(self_of("synchronize", self), err))
+  checked("stream.synchronize", C.xchg_cuda_stream_synchronize(self_of("stream.synchronize", self), err))
   M.hosts.poll()
 end
 
 --- Whether everything is done that is queued.
 ---@return boolean
-function methods:query() return checked("query", C.xchg_cuda_stream_query(self_of("query", self), err)) == 1 end
+function methods:query()
+  local record = self_of("stream.query", self)
+  return checked("stream.query", C.xchg_cuda_stream_query(record, err)) == 1
+end
 
 --- Lets what is queued on this stream from now on wait for an event, or for what is queued on another stream so far;
 --- blocks nobody. Returns the stream.
 ---@param other any  an Event, a Stream, or what external_stream takes
 function methods:wait(other)
-  local record = self_of("wait", self)
-  if other == nil then error_.raise("wrong_type", "wait: an event or a stream is expected, got nil") end
+  local record = self_of("stream.wait", self)
+  if type(other) == "nil" then error_.raise("wrong_type", "stream.wait: an event or a stream is expected, got nil") end
   if M.events.is(other) then
-    M.events.wait("wait", other, record)
+    M.events.wait("stream.wait", other, record)
   else
-    checked("wait", C.xchg_cuda_stream_wait(record, M.resolve("wait", other), err))
+    checked("stream.wait", C.xchg_cuda_stream_wait(record, M.resolve("stream.wait", other), err))
   end
   return self
 end
@@ -316,11 +317,11 @@ end
 ---@param event xchg.Event?
 ---@return xchg.Event
 function methods:record(event)
-  local record = self_of("record", self)
+  local record = self_of("stream.record", self)
   if event == nil then
     event = M.events.event { device = record.device }
   elseif not M.events.is(event) then
-    error_.raise("wrong_type", "record: an event is expected, got %s", check.describe(event))
+    error_.raise("wrong_type", "stream.record: an event is expected, got %s", check.describe(event))
   end
   return event:record(self)
 end
@@ -329,18 +330,18 @@ end
 --- stream:synchronize() or cuda.synchronize() that finds it done. Returns the stream.
 ---@param fn function
 function methods:host(fn, ...)
-  M.hosts.queue("host", self_of("host", self), fn, ...)
+  M.hosts.queue("stream.host", self_of("stream.host", self), fn, ...)
   return self
 end
 
 --- Gives the stream up; what is queued runs on. A stream of somebody else's is not used from then on, not for memory
 --- that was used on it either, and may be destroyed.
 function methods:close()
-  if not M.is(self) then self_of("close", self) end
+  if not M.is(self) then self_of("stream.close", self) end
   local record = self._record
   if not record or not self._closer then return end -- default streams stay
   if arena.streams[record.device] == record then
-    error_.raise("bad_argument", "close: the stream is the current one of cuda:%d; close it after with_stream",
+    error_.raise("bad_argument", "stream.close: the stream is the current one of cuda:%d; close it after with_stream",
       record.device)
   end
   getmetatable(self._closer).__gc = nil

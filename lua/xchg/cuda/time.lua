@@ -2,9 +2,9 @@
 
 local check = require "xchg.check"
 local error_ = require "xchg.error"
+local device_ = require "xchg.cuda.device"
 local event = require "xchg.cuda.event"
 local library = require "xchg.cuda.library"
-local ordinal = require "xchg.cuda.ordinal"
 local stream = require "xchg.cuda.stream"
 
 local M = {}
@@ -29,11 +29,11 @@ end
 ---@return number milliseconds
 function M.time(fn, ...)
   if type(fn) ~= "function" then
-    error_.raise("wrong_type", "time: a function is expected, got %s", check.describe(fn))
+    error_.raise("wrong_type", "cuda.time: a function is expected, got %s", check.describe(fn))
   end
-  library.open("time")
-  local device = ordinal.current("time")
-  local queue = stream.current("time", device)
+  library.open("cuda.time")
+  local device = device_.index("cuda.time")
+  local queue = stream.current("cuda.time", device)
   local from = event.event { timing = true, device = device }
   local to = event.event { timing = true, device = device }
   from:record(queue)
