@@ -212,7 +212,7 @@ static const char *take_parameter(scanner *s, xchg_cuda_parameter *out) {
       return "a pointer that has not 64 bits";
     out->kind = XCHG_CUDA_PARAMETER_POINTER;
   }
-  if (out->kind == XCHG_CUDA_PARAMETER_BYTES)
+  if (out->kind != XCHG_CUDA_PARAMETER_INTEGER)
     out->is_signed = 0;
   return NULL;
 }
@@ -266,7 +266,7 @@ static const char *take_one(scanner *s, int32_t *out) {
 /* Behind the parameters, up to the body. */
 static const char *take_directives(scanner *s, xchg_cuda_entry *entry) {
   const char *wrong = NULL;
-  while (wrong == NULL && s->kind != TOKEN_END && !at_mark(s, '{') && !at_mark(s, ';'))
+  while (wrong == NULL && !at_mark(s, '{') && !at_mark(s, ';'))
     if (take_dot(s, "maxntid"))
       wrong = take_extents(s, entry->max_threads);
     else if (take_dot(s, "reqntid"))
@@ -281,6 +281,8 @@ static const char *take_directives(scanner *s, xchg_cuda_entry *entry) {
       wrong = take_one(s, &entry->max_registers);
     else if (take_dot(s, "explicitcluster"))
       entry->explicit_cluster = 1;
+    else if (s->kind == TOKEN_END)
+      wrong = "neither a body nor an end";
     else
       scanner_next(s);
   return wrong;

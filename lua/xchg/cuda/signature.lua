@@ -102,9 +102,9 @@ local function of_ptx(ptx, name)
   return out
 end
 
--- The same of a loaded kernel; nil where the runtime cannot tell.
-local function of_kernel(kernel)
-  local count = C.xchg_cuda_signature_of_kernel(nil, 0, kernel, err)
+-- The same of a loaded kernel; nil where the driver cannot tell.
+local function of_kernel(library, kernel)
+  local count = C.xchg_cuda_signature_of_kernel(nil, 0, library, kernel, err)
   if count < 0 then
     if ffi.string(C.xchg_error_name(count)) == "unsupported_version" then
       err.code = 0
@@ -114,7 +114,7 @@ local function of_kernel(kernel)
   end
   local rows
   rows, count = read_all(function(out, room)
-    return error_.check(WHERE, C.xchg_cuda_signature_of_kernel(out, room, kernel, err))
+    return error_.check(WHERE, C.xchg_cuda_signature_of_kernel(out, room, library, kernel, err))
   end)
   local out = { bytes = 0, source = "runtime" }
   for i = 1, count do
@@ -282,7 +282,8 @@ local function plain(name) return (name:gsub("<.*$", ""):match("([%w_$]+)$")) en
 ---@field source string?    CUDA C++ that the PTX was compiled from
 ---@field defines table?    of that compilation
 ---@field declared string?  "(float *y, const float *x, float a, int n)"
----@field kernel ffi.cdata*?  handle of the loaded kernel, where there is no PTX
+---@field kernel ffi.cdata*?  handle of the loaded kernel, where there is no PTX,
+---@field library ffi.cdata*? and the xchg_cuda_library that it is of
 
 --- Makes the signature of a kernel. Raises where a declaration contradicts the rest, and where nothing tells.
 ---@param facts xchg.cuda.SignatureFacts
@@ -291,7 +292,7 @@ function M.of(facts)
   local told = mangled.read(facts.name)
   local name = facts.expression or told and told.name or facts.name
   local declared = facts.declared and prototype.declared(WHERE, facts.declared)
-  local layout = facts.ptx and of_ptx(facts.ptx, facts.name) or facts.kernel and of_kernel(facts.kernel)
+  local layout = facts.ptx and of_ptx(facts.ptx, facts.name) or facts.kernel and of_kernel(facts.library, facts.kernel)
   local wrong
   if not layout then layout, wrong = of_types(declared or told or { { type = {} } }) end
   if not layout then

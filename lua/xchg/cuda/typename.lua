@@ -9,6 +9,8 @@
 --   T **                             uint64 or int64: a list of addresses on the device
 --   Struct *, and names that are not known    any dtype
 
+local ctype = require "xchg.cuda.ctype"
+
 local next_key = require("xchg.lib").core.next
 
 local M = {}
@@ -32,47 +34,46 @@ local function add(names, class, size, align, dtype, signed)
   end
 end
 
-add("bool", "bool", 1, 1, "bool")
-add("char", "integer", 1, 1) -- its sign is the platform's
-add("unsigned char|uint8_t", "integer", 1, 1, nil, false)
-add("signed char|int8_t", "integer", 1, 1, "int8", true)
-add("short|int16_t", "integer", 2, 2, "int16", true)
-add("unsigned short|uint16_t", "integer", 2, 2, "uint16", false)
-add("int|int32_t", "integer", 4, 4, "int32", true)
-add("unsigned int|uint32_t", "integer", 4, 4, "uint32", false)
-add("long|long long|int64_t|ptrdiff_t|intptr_t", "integer", 8, 8, "int64", true)
-add("unsigned long|unsigned long long|uint64_t|size_t|uintptr_t", "integer", 8, 8, "uint64", false)
-add("cudaTextureObject_t|cudaSurfaceObject_t", "integer", 8, 8, "uint64", false)
-add("float", "float", 4, 4, "float32")
-add("double", "float", 8, 8, "float64")
-add("__half|half", "half", 2, 2, "float16")
-add("__nv_bfloat16|nv_bfloat16", "bfloat16", 2, 2, "bfloat16")
-add("__half2|half2", "struct", 4, 4, "float16")
-add("__nv_bfloat162|nv_bfloat162", "struct", 4, 4, "bfloat16")
-add("__int128|unsigned __int128", "struct", 16, 16)
+-- Numbers: all names of one type, its class, size and sign. A char's sign is the platform's.
+for _, row in ipairs {
+  { "bool", "bool", 1 }, { "float", "float", 4 }, { "double", "float", 8 }, { "__half|half", "half", 2 },
+  { "__nv_bfloat16|nv_bfloat16", "bfloat16", 2 }, { "char", "integer", 1 },
+  { "unsigned char|uint8_t", "integer", 1, false }, { "signed char|int8_t", "integer", 1, true },
+  { "short|int16_t", "integer", 2, true }, { "unsigned short|uint16_t", "integer", 2, false },
+  { "int|int32_t", "integer", 4, true }, { "unsigned int|uint32_t", "integer", 4, false },
+  { "long|long long|int64_t|ptrdiff_t|intptr_t", "integer", 8, true },
+  { "unsigned long|unsigned long long|uint64_t|size_t|uintptr_t", "integer", 8, false },
+  { "cudaTextureObject_t|cudaSurfaceObject_t", "integer", 8, false },
+} do
+  local names, class, size, signed = row[1], row[2], row[3], row[4]
+  local bytes = size == 1 and class == "integer" and signed ~= true
+  add(names, class, size, size, not bytes and ctype.dtype(names:match("^[^|]+")) or nil, signed)
+end
 add("void|byte", nil)
 types.byte.size, types.byte.align = 1, 1
+add("__int128|unsigned __int128", "struct", 16, 16)
 add("dim3", "struct", 12, 4, "uint32")
-for _, form in ipairs { "e4m3|float8_e4m3fn", "e5m2|float8_e5m2", "e8m0|float8_e8m0fnu" } do
-  local name, dtype = form:match("^(.*)|(.*)$")
-  add("__nv_fp8_" .. name, "struct", 1, 1, dtype)
-  add("__nv_fp8x2_" .. name, "struct", 2, 2, dtype)
-  add("__nv_fp8x4_" .. name, "struct", 4, 4, dtype)
+add("__half2|half2", "struct", 4, 4, "float16")
+add("__nv_bfloat162|nv_bfloat162", "struct", 4, 4, "bfloat16")
+for _, row in ipairs { { "e4m3", "float8_e4m3fn" }, { "e5m2", "float8_e5m2" }, { "e8m0", "float8_e8m0fnu" } } do
+  for lanes, form in next_key, { [1] = "__nv_fp8_", [2] = "__nv_fp8x2_", [4] = "__nv_fp8x4_" } do
+    add(form .. row[1], "struct", lanes, lanes, row[2])
+  end
 end
 add("__nv_fp4x2_e2m1", "struct", 1, 1, "float4_e2m1fn_x2")
 
--- Vectors: name, bytes of a component, its dtype, and the most that four of them are aligned to.
-for _, row in ipairs {
-  { "char", 1, "int8" }, { "uchar", 1 }, { "short", 2, "int16" }, { "ushort", 2, "uint16" }, { "int", 4, "int32" },
-  { "uint", 4, "uint32" }, { "long", 8, "int64" }, { "ulong", 8, "uint64" }, { "longlong", 8, "int64" },
-  { "ulonglong", 8, "uint64" }, { "float", 4, "float32" }, { "double", 8, "float64" },
+-- Vectors: the name without its lanes, and the component.
+for name, component in next_key, {
+  char = "signed char", uchar = "unsigned char", short = "short", ushort = "unsigned short", int = "int",
+  uint = "unsigned int", long = "long", ulong = "unsigned long", longlong = "long long",
+  ulonglong = "unsigned long long", float = "float", double = "double",
 } do
-  local name, size, dtype = row[1], row[2], row[3]
+  local size, dtype = types[component].size, types[component].dtype
   for lanes = 1, 4 do
     local align = lanes == 3 and size or math.min(size * lanes, 16)
     add(name .. lanes, "struct", size * lanes, align, dtype)
   end
-  if size == 8 then
+  if size == 8 then -- CUDA 13 says which alignment is meant
     add(name .. "4_16a", "struct", 32, 16, dtype)
     add(name .. "4_32a", "struct", 32, 32, dtype)
   end
@@ -81,8 +82,8 @@ types.float2.also, types.double2.also = "complex64", "complex128"
 types.cuFloatComplex, types.cuComplex, types.cuDoubleComplex = types.float2, types.float2, types.double2
 
 for _, scalar in ipairs { "float", "double" } do
-  local size = types[scalar].size * 2
-  add(("complex<%s>"):format(scalar), "struct", size, size, scalar == "float" and "complex64" or "complex128")
+  local name, size = ("complex<%s>"):format(scalar), types[scalar].size * 2
+  add(name, "struct", size, size, ctype.dtype("cuda::std::" .. name))
 end
 
 -- Names that are in namespaces as well; `complex` and `byte` only there.
