@@ -1,4 +1,4 @@
-#include "cuda/image.h"
+#include "core/error.h"
 
 #include <ctype.h>
 #include <elf.h>
@@ -50,7 +50,7 @@ static int cubin_check(const char *image, size_t size, xchg_error *err) {
     if (!fits(part.p_offset, part.p_filesz, 1, size))
       return refuse(err, "this cubin ends before one of its segments");
   }
-  return XCHG_IMAGE_CUBIN;
+  return XCHG_CUDA_IMAGE_CUBIN;
 }
 
 /* A header {magic, version, its own size, size of what follows}, then entries {kind, version, own size, size}. */
@@ -78,7 +78,7 @@ static int fatbin_check(const char *image, size_t size, xchg_error *err) {
       return refuse(err, "an entry of this fatbin is longer than the rest of it");
     at += entry_head + entry_size;
   }
-  return XCHG_IMAGE_FATBIN;
+  return XCHG_CUDA_IMAGE_FATBIN;
 }
 
 /* The first word decides, comments before it aside. */
@@ -101,10 +101,10 @@ static int ptx_check(const char *image, size_t size, xchg_error *err) {
   }
   if (size - at < 8 || memcmp(image + at, ".version", 8) != 0)
     return refuse(err, "this is not PTX text (which begins with .version), no ELF file and no fatbin");
-  return XCHG_IMAGE_PTX;
+  return XCHG_CUDA_IMAGE_PTX;
 }
 
-int xchg__image_check(const char *image, size_t size, xchg_error *err) {
+int32_t xchg_cuda_image_check(const char *image, size_t size, xchg_error *err) {
   uint32_t magic = 0;
   while (size > 0 && image[size - 1] == '\0' && memchr("\177\x50", image[0], 2) == NULL)
     size--; /* text may bring its NUL */

@@ -8,7 +8,6 @@
 #include "core/tensor.h"
 #include "cuda/failure.h"
 #include "cuda/guard.h"
-#include "cuda/image.h"
 #include "cuda/runtime.h"
 #include "dlpack.h"
 
@@ -104,7 +103,7 @@ int32_t xchg_cuda_library_load(xchg_cuda_library **out, const char *image, size_
   int code, entered = 0;
   *out = NULL;
   say(log, log_size, "");
-  if ((code = xchg__image_check(image, size, err)) < 0)
+  if ((code = xchg_cuda_image_check(image, size, err)) < 0)
     return code;
   if ((code = xchg_cuda_device_current(&device, err)) != 0 || (code = loaders_missing(&by_driver, err)) != 0 ||
       (code = xchg__cuda_enter(&guard, device, err)) != 0)
@@ -162,6 +161,50 @@ const void *xchg_cuda_library_kernel(xchg_cuda_library *library, const char *nam
   xchg__cuda_fail(err, result, library->by_driver ? "cuLibraryGetKernel" : "cudaLibraryGetKernel",
                   "kernel: '%.200s' is not in the loaded code", name);
   return NULL;
+}
+
+int32_t xchg_cuda_library_kernels(xchg_cuda_library *library, char *out, size_t room, xchg_error *err) {
+  int by_driver = library->by_driver, result = xchg__cuda_ready(err);
+  void **kernels = NULL;
+  unsigned count = 0;
+  size_t used = 0;
+  if (result != 0)
+    return result;
+  if (room > 0)
+    out[0] = '\0';
+  if (by_driver ? xchg__drv.cuLibraryGetKernelCount == NULL || xchg__drv.cuLibraryEnumerateKernels == NULL ||
+                      xchg__drv.cuKernelGetName == NULL
+                : xchg__rt.cudaLibraryGetKernelCount == NULL || xchg__rt.cudaLibraryEnumerateKernels == NULL ||
+                      xchg__rt.cudaFuncGetName == NULL)
+    return xchg__error_set(
+        err, XCHG_E_NO_CUDA,
+        "kernels: CUDA before 12.4 does not tell the names of what was loaded; ask for a kernel by its "
+        "name as the compiler made it");
+  result = by_driver ? xchg__drv.cuLibraryGetKernelCount(&count, library->handle)
+                     : xchg__rt.cudaLibraryGetKernelCount(&count, library->handle);
+  if (result == 0 && count > 0) {
+    if ((kernels = calloc(count, sizeof *kernels)) == NULL)
+      return xchg__error_set(err, XCHG_E_MEMORY, "kernels: no memory for a list of %u", count);
+    result = by_driver ? xchg__drv.cuLibraryEnumerateKernels(kernels, count, library->handle)
+                       : xchg__rt.cudaLibraryEnumerateKernels(kernels, count, library->handle);
+  }
+  for (unsigned i = 0; i < count && result == 0; i++) {
+    const char *name = NULL;
+    result = by_driver ? xchg__drv.cuKernelGetName(&name, kernels[i]) : xchg__rt.cudaFuncGetName(&name, kernels[i]);
+    if (result != 0 || name == NULL)
+      continue;
+    size_t length = strlen(name);
+    if (used + length + 2 <= room) {
+      memcpy(out + used, name, length);
+      memcpy(out + used + length, "\n", 2);
+    }
+    used += length + 1;
+  }
+  free(kernels);
+  if (result != 0)
+    return xchg__cuda_fail(err, result, by_driver ? "cuLibraryEnumerateKernels" : "cudaLibraryEnumerateKernels",
+                           "kernels");
+  return used < INT32_MAX ? (int32_t)used : INT32_MAX;
 }
 
 static int variable(xchg_cuda_library *library, const char *name, void **pointer, size_t *size) {

@@ -1,11 +1,14 @@
 --- xchg.cuda: memory, streams and kernels of CUDA devices.
 
+local compile = require "xchg.cuda.compile"
 local device = require "xchg.cuda.device"
 local event = require "xchg.cuda.event"
 local graph = require "xchg.cuda.graph"
 local host = require "xchg.cuda.host"
 local library = require "xchg.cuda.library"
+local load_ = require "xchg.cuda.load"
 local memory = require "xchg.cuda.memory"
+local nvrtc = require "xchg.cuda.nvrtc"
 local stream = require "xchg.cuda.stream"
 local time = require "xchg.cuda.time"
 
@@ -15,6 +18,7 @@ local time = require "xchg.cuda.time"
 local M = {
   use = library.use,
   device = device.device, devices = device.devices, device_count = device.device_count,
+  compile = compile.compile, compile_async = compile.compile_async, load = load_.load, nvrtc = nvrtc.nvrtc,
   memory = memory.memory,
   current_device = device.current_device, with_device = device.with_device, synchronize = device.synchronize,
   stream = stream.stream, current_stream = stream.current_stream, with_stream = stream.with_stream,
