@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda/failure.h"
+#include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/pending.h"
 #include "cuda/runtime.h"
@@ -118,8 +119,8 @@ int32_t xchg_cuda_device_memory(int64_t *available, int64_t *total, int32_t devi
 
 int32_t xchg_cuda_device_synchronize(int32_t device, xchg_error *err) {
   xchg__cuda_guard guard;
-  int code = xchg__cuda_enter(&guard, device, err), result;
-  if (code != 0)
+  int code = xchg__graph_refuse(err, "synchronize"), result;
+  if (code != 0 || (code = xchg__cuda_enter(&guard, device, err)) != 0)
     return code;
   if ((result = xchg__rt.cudaDeviceSynchronize()) != 0)
     code = xchg__cuda_fail(err, result, "cudaDeviceSynchronize", "synchronize: cuda:%d", device);

@@ -240,7 +240,7 @@ int32_t xchg_cuda_simulate(const char *file, xchg_error *err) {
   if (atomic_load(&forked))
     return fail(err);
   pthread_mutex_lock(&lock);
-  if (facts.state != 0 && !facts.simulated)
+  if (facts.state == 1 && !facts.simulated)
     code =
         xchg__error_set(err, XCHG_E_NO_CUDA,
                         "cuda: %s is in use already; ask for the simulated device before anything of CUDA is used, or "
@@ -248,8 +248,11 @@ int32_t xchg_cuda_simulate(const char *file, xchg_error *err) {
                         facts.path[0] != '\0' ? facts.path : "another CUDA");
   else
     code = xchg__simulator_load(file, err);
-  if (code == 0)
+  if (code == 0 && !facts.simulated) {
     facts.simulated = 1;
+    facts.state = 0; /* where a real one was looked for in vain */
+    atomic_store(&state, 0);
+  }
   pthread_mutex_unlock(&lock);
   return code;
 }

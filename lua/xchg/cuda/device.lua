@@ -206,6 +206,7 @@ end
 function M.synchronize(which)
   local index = M.index("cuda.synchronize", which)
   checked("cuda.synchronize", C.xchg_cuda_device_synchronize(index, scratch))
+  require("xchg.cuda.host").poll()
 end
 
 --- Whether kernels and copies of this device can reach memory of another one.

@@ -23,10 +23,13 @@ local choice = (asked == nil or asked == "") and "real" or asked
 -- Why the simulated device that was asked for could not be taken; its message.
 local refusal
 
+local NOT_INSTALLED = "cuda: the simulated device (xchg/sim.so) is not where LuaJIT looks for libraries; "
+  .. "install all of xchg, or run make"
+
 --- Where the simulator lies, as a path that does not depend on the current folder; nil and the reason.
 local function simulator()
   local path = package.searchpath("xchg.sim", package.cpath)
-  if not path then return nil, "cuda: the simulated device (xchg/sim.so) is not where LuaJIT looks for libraries" end
+  if not path then return nil, NOT_INSTALLED end
   if path:sub(1, 1) ~= "/" then path = (os.getenv("PWD") or ".") .. "/" .. path:gsub("^%./", "") end
   return path
 end
@@ -114,7 +117,8 @@ function M.open(where)
   error_.check(where, C.xchg_cuda_open(places, scratch))
 end
 
---- Chooses before the first use: "real", "sim" or "none". Raises where another one is in use.
+--- Chooses before the first use: "real", "sim" or "none". Raises where another one is in use; what was looked for and
+--- not found is not.
 ---@param what string
 function M.use(what)
   if type(what) ~= "string" then
