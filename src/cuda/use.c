@@ -111,8 +111,14 @@ void xchg__use_forget(xchg_storage *storage) {
  * entered. 0 or a result of CUDA. */
 static int use_arm(use *one) {
   int result = 0;
-  if (!one->armed && (result = xchg__cuda_stream_last(one->stream, &one->event)) == 0)
-    one->armed = 1;
+  if (one->armed)
+    return 0;
+  /* Whether a stream of ours is idle can be asked; one of somebody else's may be capturing, which a question ends. */
+  if ((one->stream->flags & XCHG_CUDA_STREAM_EXTERNAL) != 0 || xchg__rt.cudaStreamQuery(one->stream->handle) != 0) {
+    xchg__rt.cudaGetLastError();
+    result = xchg__cuda_stream_last(one->stream, &one->event);
+  }
+  one->armed = result == 0;
   return result;
 }
 
@@ -132,7 +138,13 @@ static int use_ask(use *one, int wait) {
     return result == XCHG_CUDA_INVALID_HANDLE || !wait ? result : xchg__rt.cudaDeviceSynchronize();
   if (one->event == NULL)
     return 0;
-  return wait ? xchg__rt.cudaEventSynchronize(one->event) : xchg__rt.cudaEventQuery(one->event);
+  result = wait ? xchg__rt.cudaEventSynchronize(one->event) : xchg__rt.cudaEventQuery(one->event);
+  if (result >= 900 && result <= 908) { /* it went into a capture of somebody else's: another one, later */
+    xchg__rt.cudaEventDestroy(one->event);
+    one->event = NULL;
+    one->armed = 0;
+  }
+  return result;
 }
 
 /* 1 where what used the memory has ended, or will never go on: a lost context runs nothing, and neither does a stream

@@ -76,7 +76,10 @@ end
 function M.record(where, t, value)
   library.open(where)
   -- Memory of one device may be used on streams of others: only a default stream has to be told its device.
-  local id = t._device_type == device.CUDA_HOST and current_device(where) or t._device_id
+  local id
+  if value == nil or type(value) == "number" then
+    id = t._device_type == device.CUDA_HOST and current_device(where) or t._device_id
+  end
   local record = stream.resolve(where, value, id)
   checked(where, C.xchg_cuda_record(arena, slots.head(t), record, err))
 end

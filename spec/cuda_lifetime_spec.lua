@@ -1,0 +1,523 @@
+-- Who gives CUDA memory back, and when: never under what is queued, never later than that is done, waiting for nothing.
+local ffi = require "ffi"
+local xchg = require "xchg"
+local cuda_ = require "spec.support.cuda"
+local child = require "spec.support.child"
+local raises = require "spec.support.raises"
+local lib = require "xchg.lib"
+local slots = require "xchg.slots"
+local stream_ = require "xchg.cuda.stream"
+
+local cuda, py = xchg.cuda, xchg.python
+
+ffi.cdef [[ int cudaMemsetAsync(void *pointer, int value, size_t bytes, void *stream); ]]
+
+-- Work on memory that the library knows nothing of.
+local function foreign_work(t, stream)
+  local runtime = ffi.load(ffi.string(lib.C.xchg_cuda_known().path))
+  assert.equal(0, runtime.cudaMemsetAsync(t.ptr, 1, t.nbytes, ffi.cast("void *", stream.handle)))
+end
+
+local function in_flight() return xchg.stats().in_flight end
+
+local function side(options)
+  options = options or {}
+  options.nonblocking = true
+  return cuda.stream(options)
+end
+
+-- Something for a stream to do, on memory of its own.
+local function busy(s)
+  local t = xchg.empty(10, { dtype = "float32", device = s.device })
+  cuda.with_stream(s, function() t:fill_(1) end)
+end
+
+local function device_tensor(n, where)
+  return xchg.empty(n or 1000, { dtype = "float32", device = where or "cuda:0" })
+end
+
+local function wait_for_all()
+  for index = 0, cuda.device_count() - 1 do cuda.synchronize(index) end
+  py.collect()
+end
+
+after_each(function()
+  if cuda_.simulated then cuda.sim.fail() end
+  wait_for_all()
+  cuda_.reports_none()
+  assert.equal(0, in_flight())
+end)
+
+describe("memory of the pool", function()
+  it("is not freed under work that was queued, and nobody waits for it", function()
+    local s = side()
+    local t = device_tensor()
+    cuda.with_stream(s, function() t:fill_(2) end)
+    t:release()
+    assert.equal(0, in_flight()) -- its free is queued behind the work
+    if cuda_.simulated then assert.is_false(s:query()) end
+  end)
+
+  it("would be, without the mark", function()
+    cuda_.only_simulated()
+    local s = side()
+    local t = device_tensor()
+    cuda.synchronize()
+    foreign_work(t, s)
+    t:release()
+    wait_for_all()
+    assert.truthy(cuda_.expect_reports("stream"):find("cudaFreeAsync", 1, true))
+  end)
+
+  it("is not, where a record tells of work that the library did not queue", function()
+    local s = side()
+    local t = device_tensor()
+    cuda.synchronize()
+    foreign_work(t, s)
+    assert.equal(t, t:record_stream(s))
+    t:release()
+  end)
+
+  it("waits for all streams that used it", function()
+    local t = device_tensor()
+    for _ = 1, 5 do
+      local s = side()
+      cuda.with_stream(s, function() t:fill_(2) end)
+      -- The same memory on two streams needs an order of its own.
+      cuda.current_stream():wait(s)
+      t:fill_(3)
+      local done = cuda.current_stream():record()
+      cuda.with_stream(side(), function() cuda.current_stream():wait(done) end)
+    end
+    t:release()
+  end)
+
+  it("may be used on a stream that has not waited for the one it was made on", function()
+    local s, other = side(), side()
+    local t = cuda.with_stream(s, device_tensor)
+    cuda.with_stream(other, function() t:fill_(4) end)
+    other:synchronize()
+    local host = xchg.zeros(1000, { dtype = "float32", device = "cuda_host" })
+    host:copy_(t)
+    assert.equal(4, host[1000])
+  end)
+
+  it("is freed in the order of its own stream after that was dropped", function()
+    local t
+    do
+      local s = side()
+      t = cuda.with_stream(s, device_tensor)
+      cuda.with_stream(s, function() t:fill_(1) end)
+      s = nil -- luacheck: ignore
+    end
+    collectgarbage()
+    collectgarbage()
+    t:release()
+  end)
+
+  it("is freed behind an adopted stream that was closed, and destroyed", function()
+    cuda_.only_simulated()
+    local owner = side()
+    local adopted = cuda.external_stream(owner.handle)
+    local made = cuda.with_stream(adopted, device_tensor)
+    local used = device_tensor()
+    cuda.with_stream(adopted, function()
+      made:fill_(1)
+      used:fill_(2)
+    end)
+    adopted:close()
+    owner:close()
+    made:release()
+    used:release()
+  end)
+
+  it("of a tensor that is collected is freed the same", function()
+    local s = side()
+    for _ = 1, 10 do
+      local t = device_tensor()
+      cuda.with_stream(s, function() t:fill_(2) end)
+    end
+    collectgarbage()
+    collectgarbage()
+    py.collect()
+  end)
+
+  it("is used by a device beside its own", function()
+    cuda_.only_with_two()
+    local s = side { device = 1 }
+    local t = device_tensor()
+    cuda.synchronize(0)
+    t:record_stream(s)
+    t:release()
+    assert.equal(0, cuda.current_device().index)
+  end)
+
+  it("is kept by its views", function()
+    local t = device_tensor(100)
+    local view = t:narrow(1, 10, 5)
+    t:release()
+    assert.same({ 7, 7, 7, 7, 7 }, view:fill_(7):to("cpu"):totable())
+  end)
+end)
+
+describe("memory that CUDA frees at once", function()
+  local calls = { cuda_host = "cudaFreeHost", ["cuda_managed:0"] = "cudaFree" }
+  for where, call in pairs(calls) do
+    it("of " .. where .. " waits in a list for the streams that use it", function()
+      cuda_.only_simulated()
+      local s = side()
+      local t, there = device_tensor(1000, where), device_tensor()
+      cuda.synchronize()
+      cuda.with_stream(s, function() there:copy_(t:fill_(3), { non_blocking = true }) end)
+      local freed = cuda.sim.stats()[call]
+      t:release()
+      assert.equal(1, in_flight())
+      assert.equal(freed, cuda.sim.stats()[call])
+      s:synchronize()
+      assert.equal(0, in_flight())
+      assert.equal(freed + 1, cuda.sim.stats()[call])
+      assert.equal(3, there:to("cpu")[1000])
+    end)
+
+    it("of " .. where .. " is freed at once where no stream has used it", function()
+      cuda_.only_simulated()
+      local t = device_tensor(1000, where)
+      local freed = cuda.sim.stats()[call]
+      t:release()
+      assert.equal(0, in_flight())
+      assert.equal(freed + 1, cuda.sim.stats()[call])
+    end)
+  end
+
+  it("is found free by the next allocation", function()
+    cuda_.only_simulated()
+    local s = side()
+    local t = device_tensor(1000, "cuda_host")
+    busy(s)
+    t:record_stream(s)
+    t:release()
+    assert.equal(1, in_flight())
+    for _ = 1, 100 do
+      if in_flight() == 0 then break end
+      device_tensor(1):release()
+    end
+    assert.equal(0, in_flight())
+  end)
+
+  it("does not make later allocations slow where much of it waits", function()
+    cuda_.only_simulated()
+    local s = side()
+    local made = {}
+    busy(s)
+    for i = 1, 200 do made[i] = device_tensor(4, "cuda_host"):record_stream(s) end
+    cuda.sim.fail("cudaEventQuery", "*", 600)
+    for i = 1, 200 do made[i]:release() end
+    local asked = cuda.sim.stats().cudaEventQuery
+    for _ = 1, 10 do device_tensor(1):release() end
+    assert.is_true(cuda.sim.stats().cudaEventQuery - asked <= 100)
+    assert.equal(200, in_flight())
+    cuda.sim.fail()
+  end)
+end)
+
+describe("what others own", function()
+  -- A NumPy array that a stream is said to use: its release runs Python.
+  local ns
+  before_each(function()
+    if not pcall(py.import, "numpy") then return end
+    ns = py.dict {}
+    py.exec([[
+import weakref, numpy
+array = numpy.arange(4.0)
+ref = weakref.ref(array)
+def alive():
+    return ref() is not None
+]], ns)
+  end)
+  after_each(function() ns = nil end)
+
+  local function used_on(s)
+    local t = xchg.from_dlpack(py.get(ns, "array"))
+    py.exec("del array", ns)
+    busy(s)
+    local err = ffi.new("xchg_error")
+    assert.equal(0, lib.C.xchg_cuda_record(lib.arena, slots.head(t), stream_.resolve("spec", s), err))
+    return t
+  end
+
+  it("is let go of when the streams have passed, where Python may run", function()
+    cuda_.only_simulated()
+    if not ns then return pending "no numpy" end
+    local s = side()
+    local t = used_on(s)
+    local alive = py.get(ns, "alive")
+    t:release()
+    assert.equal(1, in_flight())
+    assert.is_true(alive())
+    s:synchronize()
+    assert.equal(0, in_flight())
+    collectgarbage()
+    collectgarbage()
+    py.collect()
+    assert.is_false(alive())
+  end)
+
+  it("is let go of by a collection, which waits", function()
+    if not ns then return pending "no numpy" end
+    local t = used_on(side())
+    local alive = py.get(ns, "alive")
+    t:release()
+    collectgarbage()
+    collectgarbage()
+    py.collect()
+    assert.equal(0, in_flight())
+    assert.is_false(alive())
+  end)
+
+  it("is let go of at once where the stream has passed", function()
+    if not ns then return pending "no numpy" end
+    local s = side()
+    local t = used_on(s)
+    s:synchronize()
+    t:release()
+    assert.equal(0, in_flight())
+  end)
+end)
+
+describe("record_stream", function()
+  local t
+  before_each(function() t = device_tensor(4) end)
+  local rows = {
+    { "memory of the host", "unsupported_device", "record_stream: no stream uses memory of 'cpu'",
+      function() xchg.zeros(3):record_stream(1) end },
+    { "stream 0", "bad_argument", "record_stream: stream 0 is ambiguous", function() t:record_stream(0) end },
+    { "what is no stream", "wrong_type", "record_stream:", function() t:record_stream("fast") end },
+    { "a released tensor", "released", "record_stream: the tensor was released",
+      function()
+        t:release()
+        t:record_stream(1)
+      end },
+  }
+  for _, row in ipairs(rows) do
+    it("refuses " .. row[1], function() raises(row[2], row[3], row[4]) end)
+  end
+
+  it("takes the default streams, handles and nothing", function()
+    local s = side()
+    for _, stream in ipairs { 1, 2, s, s.handle } do t:record_stream(stream) end
+    t:record_stream()
+    for _, where in ipairs { "cuda_host", "cuda_managed" } do
+      local other = device_tensor(4, where)
+      other:record_stream(s)
+      other:record_stream()
+    end
+  end)
+end)
+
+describe("during a capture", function()
+  it("memory is made, cleared at each replay, and kept by the graph", function()
+    local seen = {}
+    local out = xchg.zeros(4, { dtype = "int32", device = "cuda:0" })
+    local inner = setmetatable({}, { __mode = "k" })
+    local g = cuda.graph(function()
+      local t = xchg.zeros(4, { dtype = "int32", device = "cuda:0" })
+      inner[t] = true
+      out:copy_(t)
+      t:fill_(9)
+    end)
+    collectgarbage()
+    collectgarbage()
+    py.collect()
+    for i = 1, 3 do
+      out:fill_(i)
+      g:launch()
+      seen[i] = out:to("cpu")[4]
+    end
+    assert.same({ 0, 0, 0 }, seen)
+    g:release()
+  end)
+
+  for _, where in ipairs { "cuda:0", "cuda_host", "cuda_managed:0" } do
+    it("memory of " .. where .. " is made and waits to be freed", function()
+      local bytes = xchg.stats().external_bytes
+      local waiting
+      local target = device_tensor(4)
+      local g = cuda.graph(function()
+        local unused = xchg.zeros(4, { dtype = "float32", device = where })
+        unused:release()
+        local empty = xchg.empty(4, { device = where })
+        empty:release()
+        waiting = in_flight()
+        target:fill_(1)
+      end)
+      assert.is_true(waiting >= 1)
+      wait_for_all()
+      assert.equal(0, in_flight())
+      g:launch()
+      g:release()
+      wait_for_all()
+      target:release()
+      wait_for_all()
+      assert.equal(bytes, xchg.stats().external_bytes)
+    end)
+  end
+
+  it("memory from before that is dropped waits for its end", function()
+    local old = device_tensor(1000)
+    old:fill_(1)
+    local target = device_tensor(4)
+    local g = cuda.graph(function()
+      target:fill_(1)
+      old:release()
+      assert.equal(1, in_flight())
+      py.collect()
+      assert.equal(1, in_flight())
+    end)
+    wait_for_all()
+    assert.equal(0, in_flight())
+    g:release()
+  end)
+
+  it("running out of memory ends in an error and spoils nothing", function()
+    cuda_.only_simulated()
+    local target = device_tensor(4)
+    local e
+    local g = cuda.graph(function()
+      cuda.sim.fail("cudaMallocFromPoolAsync", "*", 2)
+      e = select(2, pcall(device_tensor, 10))
+      cuda.sim.fail()
+      target:fill_(5)
+    end)
+    assert.equal("out_of_memory", e.code)
+    g:launch()
+    assert.equal(5, target:to("cpu")[1])
+    g:release()
+  end)
+end)
+
+describe("the end of a Lua state", function()
+  local second = [[
+    local xchg = require "xchg"
+    local cuda = xchg.cuda
+    local ffi = require "ffi"
+    jit.off()
+    ffi.cdef "typedef struct lua_State lua_State; lua_State *luaL_newstate(void); void luaL_openlibs(lua_State *);"
+    ffi.cdef "int luaL_loadstring(lua_State *, const char *); int lua_pcall(lua_State *, int, int, int);"
+    ffi.cdef "void lua_close(lua_State *); const char *lua_tolstring(lua_State *, int, size_t *);"
+    local L = ffi.C.luaL_newstate()
+    ffi.C.luaL_openlibs(L)
+    local function run(text)
+      if ffi.C.luaL_loadstring(L, text) ~= 0 or ffi.C.lua_pcall(L, 0, 0, 0) ~= 0 then
+        error(ffi.string(ffi.C.lua_tolstring(L, -1, nil)))
+      end
+    end
+  ]]
+
+  it("waits for what its memory is used by", function()
+    cuda_.only_simulated()
+    local result = child.run(second .. [[
+      run [=[
+        local xchg = require "xchg"
+        local cuda = xchg.cuda
+        s = cuda.stream { nonblocking = true }
+        pinned = xchg.zeros(1000, { device = "cuda_host" })
+        kept = xchg.zeros(1000, { device = "cuda:0" })
+        cuda.with_stream(s, function() kept:copy_(pinned, { non_blocking = true }) end)
+        dropped = xchg.zeros(1000, { device = "cuda_host" })
+        dropped:record_stream(s)
+        dropped:release()
+        assert(xchg.stats().in_flight == 1)
+      ]=]
+      print(xchg.stats().in_flight, xchg.stats().storages)
+      ffi.C.lua_close(L)
+      local stats, sim = xchg.stats(), cuda.sim.stats()
+      -- One stream is the default one.
+      print(stats.in_flight, stats.storages, stats.external_bytes, sim.pinned, sim.streams)
+      cuda.synchronize()
+      print(cuda.sim.stats().allocations, #cuda.sim.reports())
+    ]], { env = cuda_.env() })
+    assert.equal("", result.stderr)
+    assert.equal("1\t3\n0\t0\t0\t0\t1\n0\t0\n", result.stdout)
+  end)
+
+  it("leaves the memory and the current streams of others alone", function()
+    local result = child.run(second .. [[
+      local s = cuda.stream { nonblocking = true }
+      cuda.with_stream(s, function()
+        run "local x = require 'xchg'; a = x.full(3, 2, { device = 'cuda' }); print(x.cuda.current_stream().handle ~= nil)"
+        local t = xchg.full(3, 5, { device = "cuda" })
+        ffi.C.lua_close(L)
+        print(cuda.current_stream() == s, t:to("cpu")[3])
+      end)
+      print(xchg.stats().tensors >= 0)
+    ]], { env = cuda_.env() })
+    assert.equal("", result.stderr)
+    assert.equal("true\ntrue\t5\ntrue\n", result.stdout)
+  end)
+
+  for _, ending in ipairs { "", "os.exit(3)", "os.exit(3, true)", "error 'x'", "collectgarbage 'stop'" } do
+    it("with work in flight is quiet: " .. (ending == "" and "the end of the script" or ending), function()
+      local result = child.run([[
+        local xchg = require "xchg"
+        local cuda = xchg.cuda
+        s = cuda.stream { nonblocking = true }
+        p = xchg.zeros(1000, { device = "cuda_host" })
+        t = xchg.zeros(1000, { device = "cuda" })
+        m = xchg.zeros(1000, { device = "cuda_managed" })
+        cuda.with_stream(s, function() t:copy_(p, { non_blocking = true }) m:copy_(t, { non_blocking = true }) end)
+        local q = xchg.zeros(10, { device = "cuda_host" })
+        t:copy_(t)
+        q:record_stream(s)
+        q:release()
+      ]] .. ending, { env = cuda_.env() })
+      assert.equal(ending:find("exit", 1, true) and 3 or ending:find("error", 1, true) and 1 or 0, result.status)
+      if not ending:find("error", 1, true) then assert.equal("", result.stderr) end
+    end)
+  end
+
+  it("after a lost device is quiet too", function()
+    cuda_.only_simulated()
+    local result = child.run([[
+      local xchg = require "xchg"
+      local cuda = xchg.cuda
+      s = cuda.stream { nonblocking = true }
+      p = xchg.zeros(1000, { device = "cuda_host" })
+      t = xchg.zeros(1000, { device = "cuda" })
+      cuda.with_stream(s, function() t:copy_(p, { non_blocking = true }) end)
+      cuda.sim.lose(0)
+      p:release()
+      t:release()
+      print(xchg.stats().in_flight, xchg.stats().storages, pcall(xchg.zeros, 3, { device = "cuda" }))
+      print(xchg.zeros(3, { device = "cuda:1" }):to("cpu")[1])
+    ]], { env = cuda_.env() })
+    assert.equal("", result.stderr)
+    assert.truthy(result.stdout:find("^0\t0\tfalse"), result.stdout)
+    assert.equal(0, result.status)
+  end)
+end)
+
+describe("a forked child", function()
+  it("drops its tensors without touching CUDA", function()
+    local result = child.run([[
+      local xchg = require "xchg"
+      local ffi = require "ffi"
+      ffi.cdef "int fork(void); int waitpid(int, int *, int); void _exit(int);"
+      local t = xchg.zeros(1000, { device = "cuda" })
+      local p = xchg.zeros(1000, { device = "cuda_host" })
+      p:record_stream(1)
+      local pid = ffi.C.fork()
+      if pid == 0 then
+        t:release()
+        p:release()
+        local ok, e = pcall(xchg.zeros, 3, { device = "cuda" })
+        local ok2, e2 = pcall(xchg.cuda.memory)
+        ffi.C._exit(not ok and e.code == "forked" and not ok2 and e2.code == "forked" and 7 or 8)
+      end
+      local status = ffi.new("int[1]")
+      ffi.C.waitpid(pid, status, 0)
+      print(status[0] / 256, t:to("cpu")[1000], p[1000])
+    ]], { env = cuda_.env() })
+    assert.equal("", result.stderr)
+    assert.equal("7\t0\t0\n", result.stdout)
+  end)
+end)
