@@ -181,11 +181,11 @@ function class:__call(...)
   return unpack(results_)
 end
 
---- A function that computes an expression for each element. With `cuda.elementwise("float a, float x, float y",
---- "float z", "z = a * x + y")`, `axpy(2, x, y)` is a new tensor and `axpy(2, x, y, y)` writes to y. Inputs are tensors,
---- broadcast together, or numbers; results are given behind them, or made. A single capital letter as a type stands for
---- the dtype of the tensors that are passed. The expression may be several statements; `i` is the number of the element
---- and `n` how many there are.
+--- A function that computes an expression for each element. With
+--- `axpy = cuda.elementwise("float a, float x, float y", "float z", "z = a * x + y")`, `axpy(2, x, y)` is a new tensor and
+--- `axpy(2, x, y, y)` writes to y. Inputs are tensors, broadcast together, or numbers; results are given behind them, or
+--- made. A single capital letter as a type stands for the dtype of the tensors that are passed. The expression may be
+--- several statements; `i` is the number of the element and `n` how many there are.
 ---@param inputs string
 ---@param outputs string
 ---@param expression string

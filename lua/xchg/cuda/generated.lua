@@ -151,7 +151,7 @@ end
 --- Blocks for `count` threads.
 function M.grid(count, on)
   local blocks = math.ceil(count / M.BLOCK)
-  return math.min(blocks, devices.get(on).multiprocessors * WAVES)
+  return math.min(blocks, devices.device(on).multiprocessors * WAVES)
 end
 
 --- A name that C++ and reports can use.

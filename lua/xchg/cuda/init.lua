@@ -2,6 +2,7 @@
 
 local compile = require "xchg.cuda.compile"
 local device = require "xchg.cuda.device"
+local elementwise = require "xchg.cuda.elementwise"
 local event = require "xchg.cuda.event"
 local graph = require "xchg.cuda.graph"
 local host = require "xchg.cuda.host"
@@ -9,6 +10,7 @@ local library = require "xchg.cuda.library"
 local load_ = require "xchg.cuda.load"
 local memory = require "xchg.cuda.memory"
 local nvrtc = require "xchg.cuda.nvrtc"
+local reduce = require "xchg.cuda.reduce"
 local stream = require "xchg.cuda.stream"
 local time = require "xchg.cuda.time"
 
@@ -23,6 +25,7 @@ local M = {
   current_device = device.current_device, with_device = device.with_device, synchronize = device.synchronize,
   stream = stream.stream, current_stream = stream.current_stream, with_stream = stream.with_stream,
   external_stream = stream.external_stream, event = event.event, time = time.time, poll = host.poll, graph = graph.graph,
+  elementwise = elementwise.elementwise, reduce = reduce.reduce,
 }
 
 --- Whether CUDA can be used; else false and the reason, a sentence. Never raises, initialises no device.
