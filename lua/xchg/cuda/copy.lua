@@ -21,6 +21,7 @@ local device = require "xchg.device"
 local error_ = require "xchg.error"
 local slots = require "xchg.slots"
 local library = require "xchg.cuda.library"
+local memory = require "xchg.cuda.memory"
 local stream = require "xchg.cuda.stream"
 
 local M = {}
@@ -61,7 +62,11 @@ function M.copy(where, to, from, options)
     end
     if options.non_blocking then nonblocking = 1 end
   end
-  checked(where, C.xchg_cuda_copy(arena, slots.head(to), slots.head(from), queue, nonblocking, err))
+  local code = C.xchg_cuda_copy(arena, slots.head(to), slots.head(from), queue, nonblocking, err)
+  if code == memory.OUT_OF_MEMORY and memory.reclaim(queue ~= nil and queue.device or to._device_id) then
+    code = C.xchg_cuda_copy(arena, slots.head(to), slots.head(from), queue, nonblocking, err)
+  end
+  checked(where, code)
   return keeper
 end
 
@@ -74,23 +79,17 @@ function M.fill(where, head, element)
   checked(where, C.xchg_cuda_fill(arena, head, element, nil, err))
 end
 
---- Calls make() while `value` is the current stream of the device that the new memory is for.
+--- make() while `value` is the current stream of its device, for the new memory that `source` is copied to.
 ---@param where string
 ---@param value any a stream
 ---@param kind integer
 ---@param id integer
----@param source xchg.Tensor that is to be copied there
+---@param source xchg.Tensor
 ---@param make fun(): xchg.Tensor
 ---@return xchg.Tensor
 function M.with(where, value, kind, id, source, make)
-  local queue, keeper = resolve(where, value, kind, id, source._device_type, source._device_id)
-  local number = queue.device
-  local before = arena.streams[number]
-  arena.streams[number] = queue
-  local made, result = pcall(make)
-  arena.streams[number] = before
-  if not made then error(result, 0) end
-  return result, keeper
+  local _, known = resolve(where, value, kind, id, source._device_type, source._device_id)
+  return stream.with_stream(known, make)
 end
 
 return M
