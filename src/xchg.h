@@ -24,7 +24,7 @@ enum {
 
 typedef struct xchg_error {
   int32_t code;          /* 0: none. The rest is only there with one */
-  int32_t cuda_code;     /* with the code "cuda": CUDA's number, else undefined */
+  int32_t cuda_code;     /* 0, or the number that CUDA answered, */
   const char *cuda_name; /* ... its name ("cudaErrorIllegalAddress"), */
   const char *call;      /* ... and the function that answered it. Static */
   char message[1024];

@@ -13,6 +13,9 @@ local lib = require "xchg.lib"
 ---@field module string?
 ---@field traceback string?
 ---@field value any
+---@field cuda_code integer?  what CUDA answered
+---@field cuda_name string?   "cudaErrorIllegalAddress"
+---@field call string?        the function of CUDA that answered it
 
 local M = {}
 

@@ -17,6 +17,7 @@ int xchg__error_set(xchg_error *err, int code, const char *format, ...) {
   if (err != NULL && err->code == 0) {
     va_list args;
     err->code = code;
+    err->cuda_code = 0;
     va_start(args, format);
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);

@@ -81,8 +81,8 @@ int xchg__cuda_enter(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
 
 void xchg__cuda_leave(const xchg__cuda_guard *guard) {
   void *ours;
-  if (guard->switched)
-    xchg__drv.cuCtxPopCurrent_v2(&ours);
+  if (guard->switched && xchg__drv.cuCtxPopCurrent_v2(&ours) != 0)
+    xchg__drv.cuCtxSetCurrent(guard->context);
 }
 
 int xchg__cuda_enter_quietly(xchg__cuda_guard *guard, int32_t device) {

@@ -55,7 +55,7 @@ void xchg__raise_push(lua_State *L, int code, const char *message, size_t length
 
 void xchg__raise_push_error(lua_State *L, const xchg_error *err, const char *message, size_t length) {
   xchg__raise_push(L, err->code, message, length);
-  if (err->code != XCHG_E_CUDA)
+  if (err->cuda_code == 0)
     return;
   lua_pushinteger(L, err->cuda_code);
   lua_setfield(L, -2, "cuda_code");
