@@ -24,7 +24,7 @@ scale(t[{ 2, {} }], t[{ 2, {} }]) -- a row once more: a view
 
 numba.synchronize() -- numba reads on a stream of its own
 print(py.repr(array:copy_to_host()))
-assert(array:copy_to_host():sum() == 60 + 2200)
+assert(array:copy_to_host():sum():item() == 60 + 2200)
 
 array = nil -- luacheck: ignore (numba's side lets go; the tensor keeps the memory)
 collectgarbage()

@@ -224,8 +224,8 @@ end
 -- A number as C++ reads it.
 local function literal(identity)
   if type(identity) == "string" and identity:find("%S") then return identity end
-  if identity == math.huge then return "__builtin_huge_val()" end
-  if identity == -math.huge then return "-__builtin_huge_val()" end
+  if identity == math.huge then return "__longlong_as_double(0x7ff0000000000000LL)" end
+  if identity == -math.huge then return "-__longlong_as_double(0x7ff0000000000000LL)" end
   if type(identity) == "number" and identity == identity then return ("%.17g"):format(identity) end
   error_.raise("wrong_type", "reduce: the identity is a number, or C++ that gives it such as 'INT_MIN', got %s",
     check.describe(identity))
