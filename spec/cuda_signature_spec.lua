@@ -3,7 +3,6 @@ local ffi = require "ffi"
 local lib = require "xchg.lib"
 local error_ = require "xchg.error"
 local child = require "spec.support.child"
-local nvrtc = require "spec.support.nvrtc"
 local raises = require "spec.support.raises"
 local signature = require "xchg.cuda.signature"
 require "spec.support.cuda"
@@ -159,10 +158,10 @@ describe("a signature from PTX alone", function()
 
   it("never reads past a text that ends anywhere", function()
     local text = ptx_of({ ".u64 .ptr .global .align 16 @", ".align 8 .b8 @[24]", ".s32 @" }, ".maxntid 32, 1\n")
-    local entry, rows = ffi.new("xchg_cuda_entry"), ffi.new("xchg_cuda_parameter[4]")
+    local entry, list = ffi.new("xchg_cuda_entry"), ffi.new("xchg_cuda_parameter[4]")
     local whole = text:find("{", 1, true)
     for size = 0, #text do
-      local count = C.xchg_cuda_signature_parse(entry, rows, 4, text, size, "k", error_.scratch)
+      local count = C.xchg_cuda_signature_parse(entry, list, 4, text, size, "k", error_.scratch)
       assert.is_true(count == 3 or count < 0)
       if size >= whole then assert.are.equal(3, count) end
       error_.scratch.code = 0

@@ -169,7 +169,7 @@ function M.read(source, defines)
     end
   end
   -- What a backslash continues is one line for everything but raw strings, which prototypes have none of.
-  source = source:gsub("\\\r?\n", " ")
+  source = source:gsub("\\\r?\n", "")
   local words = {}
   local state = follow(macros, words)
   scan(source, 1, words, function(line)

@@ -38,19 +38,18 @@ end
 for _, row in ipairs {
   { "bool", "bool", 1 }, { "float", "float", 4 }, { "double", "float", 8 }, { "__half|half", "half", 2 },
   { "__nv_bfloat16|nv_bfloat16", "bfloat16", 2 }, { "char", "integer", 1 },
-  { "unsigned char|uint8_t", "integer", 1, false }, { "signed char|int8_t", "integer", 1, true },
+  { "unsigned char|uint8_t|byte", "integer", 1, false }, { "signed char|int8_t", "integer", 1, true },
   { "short|int16_t", "integer", 2, true }, { "unsigned short|uint16_t", "integer", 2, false },
   { "int|int32_t", "integer", 4, true }, { "unsigned int|uint32_t", "integer", 4, false },
   { "long|long long|int64_t|ptrdiff_t|intptr_t", "integer", 8, true },
-  { "unsigned long|unsigned long long|uint64_t|size_t|uintptr_t", "integer", 8, false },
-  { "cudaTextureObject_t|cudaSurfaceObject_t", "integer", 8, false },
+  { "unsigned long|unsigned long long|uint64_t|size_t|uintptr_t|cudaTextureObject_t|cudaSurfaceObject_t", "integer", 8,
+    false },
 } do
   local names, class, size, signed = row[1], row[2], row[3], row[4]
   local bytes = size == 1 and class == "integer" and signed ~= true
   add(names, class, size, size, not bytes and ctype.dtype(names:match("^[^|]+")) or nil, signed)
 end
-add("void|byte", nil)
-types.byte.size, types.byte.align = 1, 1
+add("void")
 add("__int128|unsigned __int128", "struct", 16, 16)
 add("dim3", "struct", 12, 4, "uint32")
 add("__half2|half2", "struct", 4, 4, "float16")
