@@ -32,14 +32,12 @@ int32_t xchg_cuda_event_new(xchg_cuda_event **out, int32_t device, int32_t timin
   return code;
 }
 
+/* Handles are destroyed whatever device is current. */
 void xchg_cuda_event_release(xchg_cuda_event *event) {
-  xchg__cuda_guard guard;
   if (event == NULL)
     return;
-  if (xchg__cuda_enter_quietly(&guard, event->device) == 0) {
-    xchg__rt.cudaEventDestroy(event->handle);
-    xchg__cuda_leave(&guard);
-  }
+  if (!xchg__cuda_gone() && xchg__rt.cudaEventDestroy(event->handle) != 0)
+    xchg__rt.cudaGetLastError();
   free(event);
 }
 

@@ -132,14 +132,12 @@ int xchg__graph_join(xchg_cuda_graph *graph, xchg_cuda_stream *stream, xchg_erro
 
 static void graph_destroy(xchg_storage *life, int python) {
   xchg_cuda_graph *graph = life->owner;
-  xchg__cuda_guard guard;
   (void)python;
-  if (xchg__cuda_enter_quietly(&guard, graph->device) == 0) {
-    if (graph->executable != NULL)
-      xchg__rt.cudaGraphExecDestroy(graph->executable);
-    if (graph->graph != NULL)
-      xchg__rt.cudaGraphDestroy(graph->graph);
-    xchg__cuda_leave(&guard);
+  if (!xchg__cuda_gone()) {
+    if (graph->executable != NULL && xchg__rt.cudaGraphExecDestroy(graph->executable) != 0)
+      xchg__rt.cudaGetLastError();
+    if (graph->graph != NULL && xchg__rt.cudaGraphDestroy(graph->graph) != 0)
+      xchg__rt.cudaGetLastError();
   }
   for (size_t i = 0; i < graph->kept_room; i++)
     xchg__storage_release(graph->kept[i]);

@@ -145,17 +145,15 @@ static int is_static(const xchg_cuda_stream *stream) {
   return stream == &legacy[stream->device] || stream == aside[stream->device];
 }
 
+/* Handles are destroyed whatever device is current. */
 void xchg_cuda_stream_release(xchg_cuda_stream *stream) {
-  xchg__cuda_guard guard;
   if (stream == NULL || is_static(stream) || __atomic_fetch_sub(&stream->references, 1, __ATOMIC_ACQ_REL) > 1)
     return;
-  if (((stream->flags & XCHG_CUDA_STREAM_EXTERNAL) == 0 || stream->last != NULL) &&
-      xchg__cuda_enter_quietly(&guard, stream->device) == 0) {
-    if (stream->last != NULL)
-      xchg__rt.cudaEventDestroy(stream->last);
-    if ((stream->flags & XCHG_CUDA_STREAM_EXTERNAL) == 0)
-      xchg__rt.cudaStreamDestroy(stream->handle);
-    xchg__cuda_leave(&guard);
+  if (!xchg__cuda_gone()) {
+    if (stream->last != NULL && xchg__rt.cudaEventDestroy(stream->last) != 0)
+      xchg__rt.cudaGetLastError();
+    if ((stream->flags & XCHG_CUDA_STREAM_EXTERNAL) == 0 && xchg__rt.cudaStreamDestroy(stream->handle) != 0)
+      xchg__rt.cudaGetLastError();
   }
   free(stream);
 }
