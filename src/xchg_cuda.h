@@ -470,6 +470,7 @@ typedef struct xchg_cuda_frame {
   xchg_cuda_kernel *kernel; /* borrowed */
   int32_t turn;             /* counts the users, so that one sees that another came between */
   int32_t inputs, tensors;
+  int32_t plain; /* kept by the callers: block.x where grid and block have nothing but an x; else 0 */
 } xchg_cuda_frame;
 
 /* A frame for a kernel with these parameters; `cell` and `tensor` of each are filled in. New (xchg_cuda_frame_release). */

@@ -10,19 +10,15 @@
 #include "lua/raise.h"
 
 /* Upvalues */
-enum { FRAME = 1, TENSORS = 2, SLOW = 3, DIRECT = 4, WHERE = 5, UPVALUES = 5 };
+enum { FRAME = 1, TENSORS = 2, SLOW = 3, DIRECT = 4, WHERE = 5, TYPES = 6, UPVALUES = 6 };
 /* Arguments in front of the kernel's own, where `direct` */
 enum { GRID = 2, BLOCK = 3 };
 
 /* A tensor of this state that was not released. */
 static const xchg_tensor *tensor_at(lua_State *L, int index) {
-  const void *payload;
-  const xchg_tensor *tensor;
+  const xchg_tensor *tensor = xchg__cdata_tensor_at(L, index, lua_touserdata(L, lua_upvalueindex(TYPES)));
   int same;
-  if (xchg__cdata_look(L, index, &payload) != XCHG_CDATA_TENSOR)
-    return NULL;
-  tensor = payload;
-  if (tensor->_slot <= 0)
+  if (tensor == NULL || tensor->_slot <= 0)
     return NULL;
   lua_rawgeti(L, lua_upvalueindex(TENSORS), tensor->_slot);
   same = lua_rawequal(L, -1, index);
@@ -113,12 +109,10 @@ static int launcher_call(lua_State *L) {
     return slow(L);
   if (own) {
     int64_t grid, block;
-    if (!integer_at(L, GRID, 0, INT32_MAX, &grid) || !integer_at(L, BLOCK, 1, INT32_MAX, &block))
+    if (!integer_at(L, GRID, 1, INT32_MAX, &grid) || !integer_at(L, BLOCK, 1, INT32_MAX, &block) ||
+        block != frame->plain)
       return slow(L);
     frame->grid[0] = (uint32_t)grid;
-    frame->block[0] = (uint32_t)block;
-    frame->grid[1] = frame->grid[2] = frame->block[1] = frame->block[2] = 1;
-    frame->checked = 0;
   }
   frame->turn = (int32_t)((uint32_t)frame->turn + 1);
   for (int i = 0; i < frame->inputs; i++)
@@ -139,7 +133,8 @@ int xchg__launcher_new(lua_State *L) {
   lua_pushlightuserdata(L, *frame); /* kept by `slow` */
   lua_replace(L, 1);
   luaL_checkstring(L, WHERE);
-  lua_settop(L, UPVALUES);
+  lua_settop(L, WHERE);
+  lua_pushlightuserdata(L, xchg__cdata_types(L));
   lua_pushcclosure(L, launcher_call, UPVALUES);
   return 1;
 }

@@ -261,6 +261,5 @@ int xchg__kernel_check(xchg_cuda_frame *frame, int32_t device, xchg_error *err) 
     return code;
   if (frame->flags & XCHG_CUDA_LAUNCH_CLUSTER && (code = cluster_check(frame, facts, device, err)) != 0)
     return code;
-  frame->checked = device + 1;
   return 0;
 }

@@ -20,8 +20,7 @@ xchg_cuda_kernel_facts *xchg__kernel_facts(xchg_cuda_kernel *kernel, int32_t dev
 int xchg__kernel_allow(xchg_cuda_kernel *kernel, int32_t device, uint64_t shared, xchg_error *err);
 /* Blocks that a multiprocessor holds at once. 0 or an error. */
 int xchg__kernel_resident(int *blocks, xchg_cuda_kernel *kernel, int32_t threads, uint64_t shared, xchg_error *err);
-/* Whether a grid, block, shared memory and flags of a frame are possible. 0, and the frame's attributes are written; or
- * an error. */
+/* Whether a grid, block, shared memory and flags of a frame are possible. 0 or an error. */
 int xchg__kernel_check(xchg_cuda_frame *frame, int32_t device, xchg_error *err);
 
 #endif

@@ -53,7 +53,7 @@ int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_
   frame = (xchg__frame *)(void *)room;
   frame->slots = (const xchg_slots *)arena;
   frame->ring = ring;
-  frame->arguments = (void **)(void *)(room + arguments);
+  frame->arguments = (const void **)(void *)(room + arguments);
   frame->rules = (xchg__launch_rule *)(void *)(room + rules);
   frame->described = (xchg_cuda_input *)(void *)(room + described);
   if (n > 0)
@@ -62,17 +62,19 @@ int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_
   frame->head.cells = (uint8_t *)room + head;
   frame->head.attributes = frame->attributes;
   frame->head.kernel = kernel;
+  frame->handle = kernel->handle;
+  frame->name = kernel->name;
+  frame->library = kernel->library->storage;
   frame->head.inputs = count;
   frame->head.tensors = (int32_t)tensors;
   for (size_t i = 0; i < n; i++) {
     frame->arguments[i] = frame->head.cells + inputs[i].cell;
     if (inputs[i].tensor >= 0)
       frame->rules[inputs[i].tensor] =
-          (xchg__launch_rule){.cell = frame->arguments[i],
-                              .misaligned = (inputs[i].alignment > 0 ? inputs[i].alignment : 1) - 1,
+          (xchg__launch_rule){.misaligned = (inputs[i].alignment > 0 ? inputs[i].alignment : 1) - 1,
                               .dtypes = inputs[i].dtypes,
-                              .position = (int32_t)i + 1,
-                              .written = inputs[i].written};
+                              .place = (int32_t)i,
+                              .refused_flags = inputs[i].written ? XCHG_TENSOR_READONLY : 0};
   }
   *out = &frame->head;
   return 0;
@@ -121,9 +123,9 @@ int32_t xchg_cuda_overlap(const xchg_tensor *a, const xchg_tensor *b) {
 static int32_t alias_find(const xchg__frame *frame) {
   for (int32_t i = 0; i < frame->head.tensors; i++)
     for (int32_t k = 0; k < frame->head.tensors; k++)
-      if (i != k && frame->rules[i].written && frame->head.heads[i] != NULL && frame->head.heads[k] != NULL &&
+      if (i != k && frame->rules[i].refused_flags && frame->head.heads[i] != NULL && frame->head.heads[k] != NULL &&
           xchg_cuda_overlap(frame->head.heads[i], frame->head.heads[k]))
-        return frame->rules[i].position;
+        return frame->rules[i].place + 1;
   return 0;
 }
 
@@ -142,16 +144,69 @@ static void attributes_write(xchg__frame *frame) {
   frame->head.attribute_count = (uint32_t)(next - frame->attributes);
 }
 
-/* XCHG_LAUNCH_BLOCKING: what the kernel does wrong is the error of its launch. */
-static int launch_wait(const xchg__frame *frame, int32_t device, xchg_error *err) {
-  int result = xchg__rt.cudaStreamSynchronize(frame->head.handle);
-  if (result != 0)
-    return xchg__cuda_fail(err, result, "cudaStreamSynchronize",
-                           "launch: %s<<<(%u, %u, %u), (%u, %u, %u)>>> on cuda:%d", frame->head.kernel->name,
-                           frame->head.grid[0], frame->head.grid[1], frame->head.grid[2], frame->head.block[0],
-                           frame->head.block[1], frame->head.block[2], device);
-  xchg__pending_passed(device, frame->head.handle);
+/* A tensor is usual where its parameter names one dtype and it is memory of the device. */
+static void rule_prepare(xchg__launch_rule *rule, int32_t device) {
+  xchg_tensor mask, wanted;
+  memset(&mask, 0, sizeof mask);
+  memset(&wanted, 0, sizeof wanted);
+  for (uint8_t dtype = 0; dtype < XCHG_DTYPE_COUNT; dtype++)
+    if (rule->dtypes == (uint32_t)1 << dtype) {
+      mask._dtype = UINT8_MAX;
+      wanted._dtype = dtype;
+    }
+  mask._device_type = UINT8_MAX;
+  wanted._device_type = kDLCUDA;
+  mask._flags = (uint8_t)rule->refused_flags;
+  mask._device_id = -1;
+  wanted._device_id = device;
+  rule->mask = xchg__launch_kind(&mask);
+  rule->wanted = xchg__launch_kind(&wanted);
+  if (mask._dtype == 0 && rule->dtypes != UINT32_MAX) /* several: never equal */
+    rule->wanted = ~rule->mask;
+}
+
+/* What is looked at once for a configuration and a device. */
+static int32_t launch_prepare(xchg__frame *frame, int32_t device, xchg_error *err) {
+  xchg_cuda_frame *head = &frame->head;
+  int32_t code;
+  head->checked = 0;
+  if ((code = xchg__kernel_check(head, device, err)) != 0)
+    return code;
+  attributes_write(frame);
+  frame->special = (head->flags & (XCHG_CUDA_LAUNCH_NOALIAS | XCHG_CUDA_LAUNCH_BLOCKING)) != 0 || head->grid[0] == 0 ||
+                   head->grid[1] == 0 || head->grid[2] == 0;
+  if (frame->context != xchg__cuda_primary[device]) {
+    frame->context = NULL;
+    if ((frame->legacy = xchg_cuda_stream_legacy(device, err)) == NULL)
+      return err->code;
+    for (int32_t i = 0; i < head->tensors; i++)
+      rule_prepare(&frame->rules[i], device);
+    frame->context = xchg__cuda_primary[device];
+  }
+  head->checked = device + 1;
   return 0;
+}
+
+static int launch_fail(const xchg_cuda_frame *head, int32_t device, int result, const char *call, xchg_error *err) {
+  return xchg__cuda_fail(err, result, call, "launch: %s<<<(%u, %u, %u), (%u, %u, %u)>>> on cuda:%d", head->kernel->name,
+                         head->grid[0], head->grid[1], head->grid[2], head->block[0], head->block[1], head->block[2],
+                         device);
+}
+
+/* XCHG_LAUNCH_BLOCKING: what the kernel does wrong is the error of its launch. */
+static int launch_wait(const xchg_cuda_frame *head, int32_t device, xchg_error *err) {
+  int result = xchg__rt.cudaStreamSynchronize(head->handle);
+  if (result != 0)
+    return launch_fail(head, device, result, "cudaStreamSynchronize", err);
+  xchg__pending_passed(device, head->handle);
+  return 0;
+}
+
+static inline xchg_storage *storage_of(const xchg_slots *slots, int32_t number) {
+  uint32_t place = (uint32_t)number - 1;
+  if (place >= (uint32_t)slots->chunk_count * XCHG_SLOTS_PER_CHUNK)
+    return NULL;
+  return slots->chunks[place / XCHG_SLOTS_PER_CHUNK][place % XCHG_SLOTS_PER_CHUNK].storage;
 }
 
 /* The device is current, and all tensors fit. */
@@ -160,41 +215,39 @@ static int32_t launch_queue(xchg__frame *frame, int32_t device, xchg_error *err)
   xchg_cuda_stream *stream = head->stream;
   int32_t code;
   int result;
-  if (head->checked != device + 1) {
-    if ((code = xchg__kernel_check(head, device, err)) != 0)
-      return code;
-    attributes_write(frame);
-  }
+  if (head->checked != device + 1 && (code = launch_prepare(frame, device, err)) != 0)
+    return code;
   if (head->flags & XCHG_CUDA_LAUNCH_NOALIAS && (code = alias_find(frame)) != 0)
     return code;
   if (head->grid[0] == 0 || head->grid[1] == 0 || head->grid[2] == 0)
     return 0;
-  if (stream == NULL && (stream = frame->slots->head.streams[device]) == NULL &&
-      (stream = xchg_cuda_stream_legacy(device, err)) == NULL)
-    return err->code;
+  if (stream == NULL && (stream = frame->slots->head.streams[device]) == NULL)
+    stream = frame->legacy;
   if (stream->flags & XCHG_CUDA_STREAM_CLOSED)
     return xchg__error_set(err, XCHG_E_RELEASED, "launch: stream %p was closed; launch on one that is open",
                            stream->handle);
   for (int32_t i = 0; i < head->tensors; i++) {
     const xchg_tensor *tensor = head->heads[i];
-    if (tensor == NULL)
+    xchg_storage *storage;
+    if (tensor == NULL) {
+      frame->arguments[frame->rules[i].place] = head->cells + frame->described[frame->rules[i].place].cell;
       continue;
-    *frame->rules[i].cell = tensor->_ptr;
-    code = xchg__use_mark(xchg__slot_get(frame->slots, tensor->_slot)->storage, stream, err);
-    if (code != 0)
+    }
+    if ((storage = storage_of(frame->slots, tensor->_slot)) == NULL)
+      return frame->rules[i].place + 1;
+    frame->arguments[frame->rules[i].place] = &tensor->_ptr;
+    if ((code = xchg__use_mark(storage, stream, err)) != 0)
       return code;
   }
-  if ((code = xchg__use_mark(head->kernel->library->storage, stream, err)) != 0)
+  if ((code = xchg__use_mark(frame->library, stream, err)) != 0)
     return code;
   head->handle = stream->handle;
-  result = xchg__rt.cudaLaunchKernelExC(head, head->kernel->handle, frame->arguments);
+  result = xchg__rt.cudaLaunchKernelExC(head, frame->handle, (void **)frame->arguments);
   if (result != 0)
-    return xchg__cuda_fail(err, result, "cudaLaunchKernelExC", "launch: %s<<<(%u, %u, %u), (%u, %u, %u)>>> on cuda:%d",
-                           head->kernel->name, head->grid[0], head->grid[1], head->grid[2], head->block[0],
-                           head->block[1], head->block[2], device);
-  xchg__pending_note(frame->ring, head->kernel->name, stream->handle, device);
+    return launch_fail(head, device, result, "cudaLaunchKernelExC", err);
+  xchg__pending_note(frame->ring, frame->name, stream->handle, device);
   if (head->flags & XCHG_CUDA_LAUNCH_BLOCKING && stream->capture == NULL)
-    return launch_wait(frame, device, err);
+    return launch_wait(head, device, err);
   return 0;
 }
 
@@ -210,16 +263,9 @@ static int32_t launch_guarded(xchg__frame *frame, int32_t device, xchg_error *er
   return code;
 }
 
-/* Whether the device's primary context is current already, which is the usual case. A forked child's driver does not
- * answer 0. */
-static int is_current(int32_t device) {
-  void *context;
-  return xchg__cuda_primary[device] != NULL && xchg__drv.cuCtxGetCurrent != NULL &&
-         xchg__drv.cuCtxGetCurrent(&context) == 0 && context == xchg__cuda_primary[device];
-}
-
-int32_t xchg_cuda_launch(xchg_cuda_frame *head, xchg_error *err) {
-  xchg__frame *frame = (xchg__frame *)(void *)head;
+/* Looks at everything. */
+static int32_t launch_any(xchg__frame *frame, xchg_error *err) {
+  const xchg_cuda_frame *head = &frame->head;
   int32_t device = head->stream != NULL ? head->stream->device : -1;
   for (int32_t i = 0; i < head->tensors; i++) {
     const xchg_tensor *tensor = head->heads[i];
@@ -227,18 +273,51 @@ int32_t xchg_cuda_launch(xchg_cuda_frame *head, xchg_error *err) {
     if (tensor == NULL)
       continue;
     if (!(rule->dtypes >> (tensor->_dtype & 31) & 1) || ((uintptr_t)tensor->_ptr & rule->misaligned) != 0 ||
-        (rule->written && tensor->_flags & XCHG_TENSOR_READONLY) || xchg__slot_get(frame->slots, tensor->_slot) == NULL)
-      return rule->position;
+        (tensor->_flags & rule->refused_flags) != 0)
+      return rule->place + 1;
     if (tensor->_device_type == kDLCUDA) {
       if (device < 0)
         device = tensor->_device_id;
       else if (device != tensor->_device_id)
-        return rule->position;
+        return rule->place + 1;
     } else if (tensor->_device_type != kDLCUDAHost && tensor->_device_type != kDLCUDAManaged) {
-      return rule->position;
+      return rule->place + 1;
     }
   }
-  if (device < 0 || device >= XCHG_CUDA_MAX_DEVICES || !is_current(device))
-    return launch_guarded(frame, device, err);
-  return launch_queue(frame, device, err);
+  return launch_guarded(frame, device, err);
+}
+
+/* The usual launch repeats the one before: its device is current, each tensor is usual memory that its stream has used
+ * before, nobody captures. A forked child's driver answers an error. */
+int32_t xchg_cuda_launch(xchg_cuda_frame *head, xchg_error *err) {
+  xchg__frame *frame = (xchg__frame *)(void *)head;
+  const xchg_slots *slots = frame->slots;
+  const xchg__launch_rule *rule = frame->rules;
+  xchg_cuda_stream *stream = head->stream;
+  void *context;
+  int result;
+  if (head->checked == 0 || frame->special)
+    return launch_any(frame, err);
+  if (stream == NULL && (stream = slots->head.streams[head->checked - 1]) == NULL)
+    stream = frame->legacy;
+  if (stream->capture != NULL || stream->flags & XCHG_CUDA_STREAM_CLOSED ||
+      __atomic_load_n(&frame->library->last_stream, __ATOMIC_RELAXED) != stream)
+    return launch_any(frame, err);
+  for (void **place = head->heads, **end = place + head->tensors; place < end; place++, rule++) {
+    const xchg_tensor *tensor = *place;
+    const xchg_storage *storage;
+    if (tensor == NULL || (xchg__launch_kind(tensor) & rule->mask) != rule->wanted ||
+        ((uintptr_t)tensor->_ptr & rule->misaligned) != 0 || (storage = storage_of(slots, tensor->_slot)) == NULL ||
+        __atomic_load_n(&storage->last_stream, __ATOMIC_RELAXED) != stream)
+      return launch_any(frame, err);
+    frame->arguments[rule->place] = &tensor->_ptr;
+  }
+  if (xchg__drv.cuCtxGetCurrent(&context) != 0 || context != frame->context)
+    return launch_any(frame, err);
+  head->handle = stream->handle;
+  result = xchg__rt.cudaLaunchKernelExC(head, frame->handle, (void **)frame->arguments);
+  if (result != 0)
+    return launch_fail(head, head->checked - 1, result, "cudaLaunchKernelExC", err);
+  xchg__pending_note(frame->ring, frame->name, stream->handle, head->checked - 1);
+  return 0;
 }

@@ -2,16 +2,26 @@
 #ifndef XCHG_CUDA_LAUNCH_H
 #define XCHG_CUDA_LAUNCH_H
 
+#include <string.h>
+
 #include "cuda/pending.h"
 
 /* A parameter that takes tensors, as the launch looks at it. */
 typedef struct {
-  void **cell;
-  uintptr_t misaligned; /* bits that an address must not have */
+  uint64_t mask, wanted; /* of the kind (below) of the tensors that are usual on the device that was prepared for */
+  uintptr_t misaligned;  /* bits that an address must not have */
   uint32_t dtypes;
-  int32_t position; /* among all parameters, from 1 on */
-  int32_t written;
+  int32_t place;         /* among all parameters, from 0 on */
+  int32_t refused_flags; /* XCHG_TENSOR_READONLY where the kernel may write */
 } xchg__launch_rule;
+
+/* What a tensor is, in one word: dtype, device type, flags, protocol and device number. */
+static inline uint64_t xchg__launch_kind(const xchg_tensor *tensor) {
+  uint64_t kind;
+  _Static_assert(offsetof(xchg_tensor, _device_id) == offsetof(xchg_tensor, _dtype) + 4, "one word");
+  memcpy(&kind, &tensor->_dtype, sizeof kind);
+  return kind;
+}
 
 /* cudaLaunchAttribute */
 typedef struct {
@@ -30,9 +40,10 @@ typedef struct {
   xchg_cuda_frame head;
   const xchg_slots *slots;
   xchg__pending_ring *ring;
-  void **arguments; /* the address of each cell */
+  const void **arguments; /* where each argument stands */
   xchg__launch_rule *rules;
   xchg_cuda_input *described; /* the parameters, for closures */
+  xchg_cuda_stream *legacy;   /* of the device that was last prepared for */
   xchg__launch_attribute attributes[XCHG_LAUNCH_ATTRIBUTES];
 } xchg__frame;
 

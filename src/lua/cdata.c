@@ -93,6 +93,20 @@ xchg__cdata_kind xchg__cdata_look(lua_State *L, int index, const void **payload)
   return (state->tensor_ids[id / 8] >> (id % 8)) & 1 ? XCHG_CDATA_TENSOR : XCHG_CDATA_OTHER;
 }
 
+void *xchg__cdata_types(lua_State *L) {
+  return state_get(L);
+}
+
+const void *xchg__cdata_tensor_at(lua_State *L, int index, const void *types) {
+  const learned *state = types;
+  const void *payload;
+  uint16_t id;
+  if (lua_type(L, index) != XCHG_LUA_TCDATA || state == NULL || (payload = lua_topointer(L, index)) == NULL)
+    return NULL;
+  id = id_before(payload, state->distance);
+  return (state->tensor_ids[id / 8] >> (id % 8)) & 1 ? payload : NULL;
+}
+
 /* Calls ffi.new(ctype): a library function, so no Lua code runs. */
 static void *maker_call(lua_State *L, int maker) {
   lua_getfield(L, LUA_REGISTRYINDEX, STATE);

@@ -24,6 +24,11 @@ typedef enum { XCHG_CDATA_OTHER, XCHG_CDATA_INT64, XCHG_CDATA_UINT64, XCHG_CDATA
 /* Kind of the cdata at `index`, and its payload. */
 xchg__cdata_kind xchg__cdata_look(lua_State *L, int index, const void **payload);
 
+/* For a function that looks often: what this state has learned (static as long as the state), and the payload of the
+ * value at `index` if it is a tensor, else NULL. */
+void *xchg__cdata_types(lua_State *L);
+const void *xchg__cdata_tensor_at(lua_State *L, int index, const void *types);
+
 /* Pushes an int64_t / uint64_t cdata. May raise out of memory. */
 void xchg__cdata_push_int64(lua_State *L, int64_t value);
 void xchg__cdata_push_uint64(lua_State *L, uint64_t value);

@@ -43,9 +43,10 @@ local function runner(state, form)
   local prepare
   if form == "call" then
     prepare = function(f, grid, block)
-      f.checked = 0
+      f.checked, f.plain = 0, 0
       configuration.three(state.where, "grid", grid, f.grid, 0)
       configuration.three(state.where, "block", block, f.block, 1)
+      if type(grid) == "number" and grid > 0 and type(block) == "number" then f.plain = block end
     end
   elseif form == "launch" then
     prepare = function(f, options) configuration.configure(state.where, f, kept, options, always) end

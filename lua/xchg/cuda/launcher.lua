@@ -91,10 +91,8 @@ fragments.bits = fragments.struct
 local FORMS = {
   config = { "", "" },
   call = { "self, grid, block", [[
-  if type(grid) == 'number' and tobit(grid) == grid and grid >= 0
-    and type(block) == 'number' and tobit(block) == block and block >= 0 then
-    size[0] = grid size[1] = 1 size[2] = 1 size[3] = block size[4] = 1 size[5] = 1
-    frame.checked = 0
+  if type(grid) == 'number' and tobit(grid) == grid and grid > 0 and block == frame.plain then
+    size[0] = grid
   else
     prepare(frame, grid, block)
   end]] },
