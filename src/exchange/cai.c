@@ -209,11 +209,21 @@ static int read_all(xchg__cai *out, int32_t dtype, xchg_error *err) {
   return read_stream(out, dict, version, err);
 }
 
+/* Whose array it is, for the cure. An exception is pending, and stays. */
+static xchg__family family_of(PyObject *object) {
+  PyObject *type, *value, *traceback;
+  xchg__family family;
+  xchg__py.PyErr_Fetch(&type, &value, &traceback);
+  family = xchg__producer_of(xchg__py_type(object))->family;
+  xchg__py.PyErr_Restore(type, value, traceback);
+  return family;
+}
+
 /* The pending exception of the attribute: absent, or a refusal in the producer's words. */
 static int refuse_attribute(PyObject *object, xchg_error *err) {
   char name[128], reason[384];
   if (!xchg__py.PyErr_ExceptionMatches(xchg__py.PyExc_AttributeError))
-    return xchg__refusal_set(err, "from_cai", xchg__producer_of(xchg__py_type(object))->family, object);
+    return xchg__refusal_set(err, "from_cai", family_of(object), object);
   xchg__refusal_reason(reason, sizeof reason);
   xchg__py.PyErr_Clear();
   return xchg__error_set(err, XCHG_E_ABSENT,

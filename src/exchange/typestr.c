@@ -76,12 +76,13 @@ static int read_raw(int32_t *out, const char *text, long size, PyObject *fields,
 int xchg__typestr_read(int32_t *out, PyObject *typestr, PyObject *fields, int32_t dtype, const char *from,
                        xchg_error *err) {
   char text[32], quoted[48], *end = NULL;
-  const char *raw = xchg__py.PyUnicode_AsUTF8AndSize(typestr, &(Py_ssize_t){0});
+  Py_ssize_t length = 0;
+  const char *raw = xchg__py.PyUnicode_AsUTF8AndSize(typestr, &length);
   long size = 0;
   if (raw == NULL)
     xchg__py.PyErr_Clear();
-  if (raw != NULL && strlen(raw) >= 3 && strlen(raw) < sizeof text && strchr("<>|=", raw[0]) != NULL && raw[2] >= '0' &&
-      raw[2] <= '9')
+  if (raw != NULL && length >= 3 && length < (Py_ssize_t)sizeof text && strlen(raw) == (size_t)length &&
+      strchr("<>|=", raw[0]) != NULL && raw[2] >= '0' && raw[2] <= '9')
     size = strtol(raw + 2, &end, 10);
   /* A unit may follow the size of a time: "<M8[ns]". */
   if (end == NULL || size < 1 || size > MAX_ITEMSIZE || (*end != '\0' && *end != '['))

@@ -1,0 +1,589 @@
+-- Arrays with the CUDA Array Interface: each field in each form, the driver's word on the memory, streams.
+local cuda_ = require "spec.support.cuda"
+local xchg = require "xchg"
+local capsules = require "spec.support.capsules"
+local child = require "spec.support.child"
+local da = require "spec.support.device_arrays"
+local raises = require "spec.support.raises"
+
+local cuda, py, kw = cuda_.cuda, xchg.python, xchg.python.kwargs
+local p, c
+
+setup(function() p, c = da.modules() end)
+
+teardown(function() p, c = nil, nil end)
+
+after_each(function()
+  capsules.collect()
+  assert.same({ 0, 0 }, { py.unpack(c.account()) })
+  cuda_.reports_none()
+end)
+
+local PLACES = { "cuda:0", "cuda:1", "cuda_host", "cuda_managed:0" }
+
+local function memory(place) return xchg.tensor({ 1, 2, 3, 4 }, { device = place }) end
+
+-- An interface over the memory of `t`; `fields` is Python source of a dict, in which x is the address.
+local function over(t, fields)
+  local address = da.address(t)
+  local values = fields and py.eval(fields, { x = address, absent = p.ABSENT, Number = p.Number, Sequence = p.Sequence })
+  local make = py.eval "lambda Interface, address, fields: Interface(address, **fields)"
+  return make(p.Interface, address, values or py.dict {})
+end
+
+local function nonblocking(id) return cuda.stream { device = "cuda:" .. id, nonblocking = true } end
+
+local function close(...)
+  for _, s in ipairs { ... } do
+    s:synchronize()
+    s:close()
+  end
+end
+
+describe("an array with the CUDA Array Interface", function()
+  for _, place in ipairs(PLACES) do
+    it("comes from " .. place .. ": the driver knows where it is", function()
+      if place == "cuda:1" then cuda_.only_with_two() end
+      local x = memory(place)
+      local a = over(x)
+      local t = xchg.from_cai(a)
+      assert.same({ place, "float64", "cai", { 4 }, { 1 }, false },
+        { t.device, t.dtype, t.protocol, t.shape, t.strides, t.readonly })
+      assert.is_true(t.ptr == x.ptr)
+      assert.is_true(py.is(a, t.owner))
+      assert.same({ 1, 2, 3, 4 }, t:to("cpu"):totable())
+      assert.equal(1, a.reads)
+      t:release()
+      x:release()
+    end)
+  end
+
+  -- typestr, dtype
+  local TYPES = {
+    { "|b1", "bool" }, { "|i1", "int8" }, { "<i2", "int16" }, { "<i4", "int32" }, { "<i8", "int64" }, { "|u1", "uint8" },
+    { "<u2", "uint16" }, { "<u4", "uint32" }, { "<u8", "uint64" }, { "<f2", "float16" }, { "<f4", "float32" },
+    { "<f8", "float64" }, { "<c4", "complex32" }, { "<c8", "complex64" }, { "<c16", "complex128" }, { "=f4", "float32" },
+    { "|f4", "float32" }, { ">u1", "uint8" }, { "<b1", "bool" },
+  }
+  for _, row in ipairs(TYPES) do
+    it(("of type %s is %s, with and without the option dtype"):format(row[1], row[2]), function()
+      local x = memory "cuda:0"
+      local a = over(x, ("dict(typestr=%q, shape=(2,))"):format(row[1]))
+      for _, options in ipairs { {}, { dtype = row[2] } } do
+        local t = xchg.from_cai(a, options)
+        assert.equal(row[2], t.dtype)
+        t:release()
+      end
+      x:release()
+    end)
+  end
+
+  -- typestr, option
+  local RAW = {
+    { "<V2", "bfloat16" }, { "|V2", "float16" }, { "|V1", "float8_e4m3fn" }, { "<V8", "complex64" }, { "|V4", "int32" },
+    { "|V1", "float4_e2m1fn_x2" },
+  }
+  for _, row in ipairs(RAW) do
+    it(("of raw items %s is what the option dtype says: %s"):format(row[1], row[2]), function()
+      local x = memory "cuda:0"
+      local descr = { "", (", descr=[('', %q)]"):format(row[1]) }
+      if row[1] == "<V8" then descr[3] = ", descr=[('re', '<f4'), ('im', '<f4')]" end
+      for _, more in ipairs(descr) do
+        local t = xchg.from_cai(over(x, ("dict(typestr=%q, shape=(2,)%s)"):format(row[1], more)), { dtype = row[2] })
+        assert.equal(row[2], t.dtype)
+        t:release()
+      end
+      x:release()
+    end)
+  end
+
+  -- what is so, fields, shape, strides, values (flat)
+  local FORMS = {
+    { "no strides", "dict(shape=(2, 2))", { 2, 2 }, { 2, 1 }, { 1, 2, 3, 4 } },
+    { "strides None", "dict(shape=(2, 2), strides=None)", { 2, 2 }, { 2, 1 }, { 1, 2, 3, 4 } },
+    { "a tuple of strides", "dict(shape=(2, 2), strides=(8, 16))", { 2, 2 }, { 1, 2 }, { 1, 3, 2, 4 } },
+    { "a list of strides", "dict(shape=[2, 2], strides=[8, 16])", { 2, 2 }, { 1, 2 }, { 1, 3, 2, 4 } },
+    { "another sequence", "dict(shape=Sequence(2, 2), strides=Sequence(8, 16))", { 2, 2 }, { 1, 2 }, { 1, 3, 2, 4 } },
+    { "numbers by __index__", "dict(shape=(Number(2),), strides=(Number(16),), data=(Number(x), False), version=Number(3))",
+      { 2 }, { 2 }, { 1, 3 } },
+    { "negative strides", "dict(strides=(-8,), data=(x + 24, False))", { 4 }, { -1 }, { 4, 3, 2, 1 } },
+    { "a stride of 0", "dict(shape=(3, 2), strides=(0, 8))", { 3, 2 }, { 0, 1 }, { 1, 2, 1, 2, 1, 2 } },
+    { "no dimensions", "dict(shape=())", {}, {}, { 1 } },
+    { "no dimensions and no strides in them", "dict(shape=(), strides=())", {}, {}, { 1 } },
+    { "any stride of an extent of 1", "dict(shape=(1, 4), strides=(13, 8))", { 1, 4 }, { 4, 1 }, { 1, 2, 3, 4 } },
+    { "data in a list", "dict(data=[x + 8, 0], shape=(3,))", { 3 }, { 1 }, { 2, 3, 4 } },
+    { "a mask and a stream that are None", "dict(mask=None, stream=None, descr=None)", { 4 }, { 1 }, { 1, 2, 3, 4 } },
+    { "a descr of the plain type", "dict(descr=[('', '<f8')])", { 4 }, { 1 }, { 1, 2, 3, 4 } },
+    { "keys that nobody knows", "dict(colour='red')", { 4 }, { 1 }, { 1, 2, 3, 4 } },
+    { "version 0", "dict(version=0)", { 4 }, { 1 }, { 1, 2, 3, 4 } },
+    { "version 1", "dict(version=1)", { 4 }, { 1 }, { 1, 2, 3, 4 } },
+    { "version 2, which has no streams", "dict(version=2, stream=0)", { 4 }, { 1 }, { 1, 2, 3, 4 } },
+  }
+  for _, row in ipairs(FORMS) do
+    it("may have " .. row[1], function()
+      local x = memory "cuda:0"
+      local t = xchg.from_cai(over(x, row[2]))
+      assert.same(row[3], t.shape)
+      assert.same(row[4], t.strides)
+      assert.same(row[5], t:to("cpu"):contiguous():reshape(-1):totable())
+      t:release()
+      x:release()
+    end)
+  end
+
+  it("keeps its read-only flag", function()
+    local x = memory "cuda:0"
+    -- source of the flag, read-only
+    for source, flag in pairs { True = true, False = false, ["1"] = true, ["0"] = false } do
+      local t = xchg.from_cai(over(x, "dict(data=(x, " .. source .. "))"))
+      assert.equal(flag, t.readonly)
+      if flag then raises("readonly", "read-only", t.fill_, t, 0) end
+      t:release()
+    end
+    x:release()
+  end)
+
+  it("of no elements is on the current device, and nobody asks where its pointer leads", function()
+    cuda_.only_with_two()
+    local x = memory "cuda:0"
+    for _, data in ipairs { "0", "None", "4096", "1", "x" } do
+      for _, fields in ipairs { "shape=(0,)", "shape=(3, 0), strides=(7, 3)", "shape=(0, 2), strides=None, stream=1" } do
+        local a = over(x, ("dict(data=(%s, False), %s)"):format(data, fields))
+        for device = 0, 1 do
+          cuda.with_device(device, function()
+            local t, calls = da.calls({ "cuPointerGetAttributes", "cudaPointerGetAttributes", "cudaEventRecord" },
+              xchg.from_cai, a)
+            assert.same({ "cuda:" .. device, 0, "cai" }, { t.device, t:numel(), t.protocol })
+            assert.is_true(t.ptr == nil)
+            for _, count in pairs(calls) do assert.equal(0, count) end
+            t:release()
+          end)
+        end
+      end
+    end
+    x:release()
+  end)
+
+  it("asks for its pointer once, and for nothing else where no stream is named", function()
+    cuda_.only_simulated()
+    local x = memory "cuda:0"
+    local NAMES = { "cuPointerGetAttributes", "cudaPointerGetAttributes", "cudaGetDevice", "cudaSetDevice",
+      "cudaEventRecord", "cudaStreamWaitEvent", "cudaStreamSynchronize", "cudaDeviceSynchronize" }
+    local t, calls = da.calls(NAMES, xchg.from_cai, over(x))
+    for _, name in ipairs(NAMES) do assert.equal(name == "cuPointerGetAttributes" and 1 or 0, calls[name], name) end
+    t:release()
+    x:release()
+  end)
+
+  it("is our own after copy = true", function()
+    local x = memory "cuda:0"
+    local a = over(x, "dict(data=(x, True), shape=(2,), strides=(16,))")
+    local t = xchg.from_cai(a, { copy = true })
+    assert.same({ false, true, "cuda:0" }, { t.readonly, t:is_contiguous(), t.device })
+    assert.same({ 1, 3 }, t:to("cpu"):totable())
+    t:release()
+    x:release()
+  end)
+
+  it("lives as long as a view of it, and so does its dictionary", function()
+    local x = memory "cuda:0"
+    local a = py.eval("lambda T, address: T(address=address)")(p.Temporary, da.address(x))
+    local dead = a.dead
+    local t = xchg.from_cai(a)
+    local tail = t[{ { 2, 4 } }]
+    t:release()
+    local weak = py.import("weakref").ref(a)
+    a = nil -- luacheck: ignore
+    capsules.collect()
+    assert.equal(0, py.len(dead))
+    assert.is_not_nil(weak())
+    assert.same({ 2, 3, 4 }, tail:to("cpu"):totable())
+    tail:release()
+    capsules.collect()
+    assert.equal(1, py.len(dead))
+    assert.is_nil(weak())
+    x:release()
+  end)
+
+  it("is let go of after the stream that used it", function()
+    local x, s = memory "cuda:0", nonblocking(0)
+    local target = xchg.empty({ 4 }, { device = "cuda:0" })
+    cuda.synchronize(0)
+    local a = py.eval("lambda T, address: T(address=address)")(p.Temporary, da.address(x))
+    local t = xchg.from_cai(a)
+    for _ = 1, 200 do p.runtime.fill(da.address(target), 0, 32, da.handle(s)) end
+    cuda.with_stream(s, function() target:copy_(t) end)
+    t:release()
+    py.eval "0" -- releases what may be released
+    if cuda_.simulated then assert.equal(0, py.len(a.dead)) end
+    s:synchronize()
+    cuda.poll()
+    py.collect()
+    assert.equal(1, py.len(a.dead))
+    assert.same({ 1, 2, 3, 4 }, target:to("cpu"):totable())
+    target:release()
+    s:close()
+    x:release()
+  end)
+end)
+
+describe("the CUDA Array Interface is refused:", function()
+  -- fields, code, parts of the message
+  local ROWS = {
+    { "dict(version=absent)", "bad_descriptor", "version is missing", "0 to 3" },
+    { "dict(version=None)", "bad_descriptor", "version is missing" },
+    { "dict(version='3')", "bad_descriptor", "version is '3'" },
+    { "dict(version=-1)", "bad_descriptor", "version is -1" },
+    { "dict(version=2**80)", "bad_descriptor", "version is 1208925819614629174706176" },
+    { "dict(version=4)", "unsupported_version", "version 4 is not known; this library reads 0 to 3" },
+    { "dict(shape=absent)", "bad_descriptor", "shape is missing", "tuple of at most 64 integers" },
+    { "dict(shape=None)", "bad_descriptor", "shape is missing" },
+    { "dict(shape=4)", "bad_descriptor", "shape is 4" },
+    { "dict(shape='44')", "bad_descriptor", "shape is '44'" },
+    { "dict(shape={4: 4})", "bad_descriptor", "shape is {4: 4}" },
+    { "dict(shape=(4.0,))", "bad_descriptor", "shape is (4.0,)" },
+    { "dict(shape=(None,))", "bad_descriptor", "shape is (None,)" },
+    { "dict(shape=(2**63,))", "bad_descriptor", "shape is (9223372036854775808,)" },
+    { "dict(shape=(1,) * 65)", "bad_descriptor", "shape is" },
+    { "dict(shape=(Number(ValueError()),))", "bad_descriptor", "shape is" },
+    { "dict(shape=(-1,))", "bad_descriptor", "extent -1 of dimension 1 is negative" },
+    { "dict(shape=(2**62, 4))", "bad_descriptor", "larger than any memory" },
+    { "dict(shape=(2**61,))", "bad_descriptor", "larger than any memory" },
+    { "dict(shape=(2**56,))", "bad_descriptor", "its allocation" },
+    { "dict(typestr=absent)", "bad_descriptor", "typestr is missing", "'<f4'" },
+    { "dict(typestr=4)", "bad_descriptor", "typestr is 4" },
+    { "dict(typestr='')", "unsupported_dtype", "typestr '' is no type" },
+    { "dict(typestr='f4')", "unsupported_dtype", "typestr 'f4' is no type" },
+    { "dict(typestr='<f')", "unsupported_dtype", "typestr '<f' is no type" },
+    { "dict(typestr='<f-4')", "unsupported_dtype", "is no type" },
+    { "dict(typestr='<f4 ')", "unsupported_dtype", "is no type" },
+    { "dict(typestr='<f4\\0')", "unsupported_dtype", "is no type" },
+    { "dict(typestr='\\ud800f4')", "unsupported_dtype", "is no type" },
+    { "dict(typestr='<f99999999999999999999')", "unsupported_dtype", "is no type" },
+    { "dict(typestr='<f' + '4' * 100)", "unsupported_dtype", "is no type" },
+    { "dict(typestr='<f16')", "unsupported_dtype", "no dtype is '<f16'" },
+    { "dict(typestr='<i3')", "unsupported_dtype", "no dtype is '<i3'" },
+    { "dict(typestr='<x4')", "unsupported_dtype", "no dtype is '<x4'" },
+    { "dict(typestr='>f4')", "unsupported_dtype", "'>f4' is big-endian" },
+    { "dict(typestr='>c16')", "unsupported_dtype", "big-endian" },
+    { "dict(typestr='<V2')", "unsupported_dtype", "does not say what its 2-byte items are", "option dtype" },
+    { "dict(typestr='|V8', descr=[('x', '<f4'), ('y', '<f4')])", "unsupported_dtype", "records of 8 bytes",
+      "first field 'x'" },
+    { "dict(typestr='|V8', descr=[('x', '<f8')])", "unsupported_dtype", "first field 'x'" },
+    { "dict(typestr='|V8', descr=7)", "unsupported_dtype", "option dtype" },
+    { "dict(typestr='<M8[ns]')", "unsupported_dtype", "points in time" },
+    { "dict(typestr='<m8')", "unsupported_dtype", "time spans" },
+    { "dict(typestr='|S3')", "unsupported_dtype", "byte strings" },
+    { "dict(typestr='<U3')", "unsupported_dtype", "text strings" },
+    { "dict(typestr='|O8')", "unsupported_dtype", "Python objects" },
+    { "dict(typestr='|t1')", "unsupported_dtype", "bit fields" },
+    { "dict(strides=(8, 8))", "bad_descriptor", "strides is (8, 8)", "one integer for each dimension" },
+    { "dict(strides=())", "bad_descriptor", "strides is ()" },
+    { "dict(strides=8)", "bad_descriptor", "strides is 8" },
+    { "dict(strides=('8',))", "bad_descriptor", "strides is ('8',)" },
+    { "dict(strides=(2**63,))", "bad_descriptor", "strides is (9223372036854775808,)" },
+    { "dict(strides=(12,))", "bad_descriptor", "stride 12 of dimension 1 is no multiple of the 8 bytes" },
+    { "dict(strides=(-2**63,))", "bad_descriptor", "reaches past the end of memory" },
+    { "dict(strides=(2**62,))", "bad_descriptor", "reaches past the end of memory" },
+    { "dict(data=absent)", "bad_descriptor", "data is missing", "(address, read-only)" },
+    { "dict(data=None)", "bad_descriptor", "data is missing" },
+    { "dict(data=7)", "bad_descriptor", "data is 7" },
+    { "dict(data=(x,))", "bad_descriptor", "data is (" },
+    { "dict(data=(x, False, 1))", "bad_descriptor", "data is (" },
+    { "dict(data=('x', False))", "bad_descriptor", "data is ('x', False)" },
+    { "dict(data=(float(x), False))", "bad_descriptor", "data is (" },
+    { "dict(data=(-1, False))", "bad_descriptor", "data is (-1, False)" },
+    { "dict(data=(2**64, False))", "bad_descriptor", "data is (18446744073709551616, False)" },
+    { "dict(data=(0, False))", "bad_descriptor", "only an array without elements may have no address" },
+    { "dict(data=(None, False))", "bad_descriptor", "only an array without elements may have no address" },
+    { "dict(data=(2**64 - 8, False))", "bad_descriptor", "reaches past the end of memory" },
+    { "dict(data=(x + 4, False), shape=(3,))", "bad_descriptor", "not a multiple of 8 as float64" },
+    { "dict(data=(4096, False))", "unsupported_device", "no memory at 0x1000", "from_dlpack" },
+    { "dict(mask=1)", "refused", "mask of missing values", "fill them first" },
+    { "dict(mask=False, version=0)", "refused", "mask of missing values" },
+    { "dict(stream=0)", "bad_descriptor",
+      "cai: stream 0 is ambiguous; the producer must give 1 (legacy) or 2 (per-thread)" },
+    { "dict(stream=False)", "bad_descriptor", "stream 0 is ambiguous" },
+    { "dict(stream=-1)", "bad_descriptor", "stream is -1" },
+    { "dict(stream='1')", "bad_descriptor", "stream is '1'" },
+    { "dict(stream=1.0)", "bad_descriptor", "stream is 1.0" },
+    { "dict(stream=2**64)", "bad_descriptor", "stream is 18446744073709551616" },
+    { "dict(shape=(5,))", "bad_descriptor", "the array reaches from", "its allocation from" },
+    { "dict(shape=(3,), strides=(16,))", "bad_descriptor", "its allocation" },
+    { "dict(strides=(-8,))", "bad_descriptor", "its allocation" },
+    -- numba-cuda has called broadcast views compact
+    { "dict(shape=(4, 4))", "bad_descriptor", "its allocation" },
+    -- of several faults the first that is looked for is told, whatever the others are
+    { "dict(shape=(0,), stream=0)", "bad_descriptor", "stream 0 is ambiguous" },
+    { "dict(shape=(0,), data=(-5, False))", "bad_descriptor", "data is (-5, False)" },
+  }
+  for _, row in ipairs(ROWS) do
+    it(row[1], function()
+      local x = memory "cuda:0"
+      local a = over(x, row[1])
+      local dict, count = a.dict, py.import("sys").getrefcount
+      local references, held = count(a), count(dict)
+      local e = raises(row[2], row[3], xchg.from_cai, a)
+      assert.truthy(e.message:find("^cai: "), e.message)
+      assert.truthy(not row[4] or e.message:find(row[4], 1, true), e.message)
+      py.collect()
+      assert.same({ references, held }, { count(a), count(dict) })
+      x:release()
+    end)
+  end
+
+  -- option, fields, code, part of the message
+  local OPTIONS = {
+    { { dtype = "float32" }, "{}", "unsupported_dtype", "the items are float64 (typestr '<f8')" },
+    { { dtype = "bfloat16" }, "dict(typestr='<u2', shape=(4,))", "unsupported_dtype", "casts nothing to bfloat16" },
+    { { dtype = "float32" }, "dict(typestr='|V2')", "unsupported_dtype", "items of 2 bytes, and float32 has 32 bits" },
+    { { dtype = "float4_e2m1fn" }, "dict(typestr='|V1')", "unsupported_dtype", "float4_e2m1fn has 4 bits" },
+    { { dtype = "floot32" }, "{}", "unsupported_dtype", "did you mean 'float32'" },
+    { { dtype = 3 }, "{}", "wrong_type", "option 'dtype'" },
+    { { sync = "hast" }, "{}", "bad_argument", "true, false or 'host', got \"hast\"" },
+    { { sync = 1 }, "{}", "wrong_type", "option 'sync'" },
+    { { stream = 0 }, "{}", "bad_argument", "stream 0 is ambiguous" },
+    { { stream = -2 }, "{}", "bad_argument", "-2" },
+    { { copy = 1 }, "{}", "wrong_type", "option 'copy'" },
+    { { strem = 1 }, "{}", "bad_argument", "did you mean 'stream'" },
+  }
+  for _, row in ipairs(OPTIONS) do
+    local name, value = next(row[1])
+    it(("option %s = %s on %s"):format(name, tostring(value), row[2]), function()
+      local x = memory "cuda:0"
+      raises(row[3], row[4], xchg.from_cai, over(x, row[2]), row[1])
+      x:release()
+    end)
+  end
+
+  it("what is no dictionary", function()
+    for _, source in ipairs { "None", "[]", "7", "'dict'", "()" } do
+      local a = p.Interface(kw { answer = py.eval("lambda: 0") })
+      a.answer = source == "None" and py.eval("type('N', (), {})()") or py.eval(source)
+      raises("bad_descriptor", "the producer must return a dict", xchg.from_cai, a)
+    end
+    raises("bad_descriptor", "version is missing", xchg.from_cai, p.Interface(kw { answer = py.dict {} }))
+  end)
+
+  it("what is no array", function()
+    raises("no_protocol", "list has no __cuda_array_interface__", xchg.from_cai, py.list { 1 })
+    raises("wrong_type", "from_cai: expected a Python object, got number", xchg.from_cai, 5)
+    raises("wrong_type", "expected a Python object, got nil", xchg.from_cai, nil)
+    local x = memory "cuda:0"
+    raises("wrong_type", "expected a Python object, got cdata", xchg.from_cai, x)
+    x:release()
+  end)
+
+  -- class, code
+  for name, code in pairs { AttributeError = "no_protocol", RuntimeError = "refused", TypeError = "refused",
+    KeyboardInterrupt = "refused", KeyError = "refused", MemoryError = "refused" } do
+    it("a property that raises " .. name, function()
+      local a = p.Interface(kw { answer = py.eval(name .. "('no such luck')") })
+      local e = raises(code, "no such luck", xchg.from_cai, a)
+      if code == "refused" then assert.equal(name, e.type) end
+      assert.equal(1, a.reads)
+    end)
+  end
+
+  it("memory of the host, and freed memory", function()
+    local x = memory "cpu"
+    raises("unsupported_device", "arrays of the host with from_dlpack", xchg.from_cai, over(x))
+    x:release()
+    if cuda_.simulated then -- hardware gives the address out again
+      local y = xchg.empty({ 4 }, { device = "cuda_host" })
+      local a = over(y)
+      y:release()
+      py.collect()
+      raises("unsupported_device", "or was freed", xchg.from_cai, a)
+    end
+  end)
+end)
+
+describe("the stream that an interface names", function()
+  local SYNC = { "cudaEventRecord", "cudaStreamWaitEvent", "cudaStreamSynchronize", "cudaEventSynchronize",
+    "cudaDeviceSynchronize" }
+
+  -- Our stream, theirs (as the key says), options: event waits, host waits
+  local function counted(ours, theirs, options)
+    local x = memory "cuda:0"
+    cuda.synchronize(0)
+    local a = over(x, theirs and ("dict(stream=%s)"):format(theirs))
+    local t, calls
+    local function import() t, calls = da.calls(SYNC, xchg.from_cai, a, options) end
+    if ours then cuda.with_stream(ours, import) else import() end
+    t:release()
+    x:release()
+    return { calls.cudaStreamWaitEvent, calls.cudaStreamSynchronize + calls.cudaEventSynchronize
+      + calls.cudaDeviceSynchronize }
+  end
+
+  local function source(stream) return ("%d"):format(tonumber(da.handle(stream))) end
+
+  it("is waited for by an event, unless it is ours", function()
+    cuda_.only_simulated()
+    local s, r = nonblocking(0), nonblocking(0)
+    assert.same({ 1, 0 }, counted(nil, source(s)))
+    assert.same({ 0, 0 }, counted(nil, "1"))
+    assert.same({ 1, 0 }, counted(nil, "2"))
+    assert.same({ 0, 0 }, counted(nil, "None"))
+    assert.same({ 0, 0 }, counted(nil, nil))
+    assert.same({ 0, 0 }, counted(s, source(s)))
+    assert.same({ 1, 0 }, counted(r, source(s)))
+    assert.same({ 1, 0 }, counted(r, "1"))
+    close(s, r)
+  end)
+
+  it("is waited for on the stream of the option", function()
+    cuda_.only_simulated()
+    local s, r = nonblocking(0), nonblocking(0)
+    assert.same({ 0, 0 }, counted(nil, source(s), { stream = s }))
+    assert.same({ 1, 0 }, counted(nil, source(s), { stream = r }))
+    assert.same({ 0, 0 }, counted(r, source(s), { stream = -1 }))
+    assert.same({ 1, 0 }, counted(r, source(s), { stream = 1 }))
+    close(s, r)
+  end)
+
+  it("is not waited for with sync = false, and by the host with sync = 'host'", function()
+    cuda_.only_simulated()
+    local s = nonblocking(0)
+    assert.same({ 1, 0 }, counted(nil, source(s), { sync = true }))
+    assert.same({ 0, 0 }, counted(nil, source(s), { sync = false }))
+    assert.same({ 0, 1 }, counted(nil, source(s), { sync = "host" }))
+    assert.same({ 0, 1 }, counted(nil, "1", { sync = "host" }))
+    assert.same({ 0, 0 }, counted(nil, "None", { sync = "host" }))
+    close(s)
+  end)
+
+  -- XCHG_CAI_SYNC, option, event waits or a part of the message
+  local SETTINGS = { { "0", nil, 0 }, { "1", nil, 1 }, { "", nil, 1 }, { "0", true, 1 }, { "1", false, 0 },
+    { "no", nil, "XCHG_CAI_SYNC=no; it must be 1" } }
+  for _, row in ipairs(SETTINGS) do
+    it(("with XCHG_CAI_SYNC=%q and sync = %s"):format(row[1], tostring(row[2])), function()
+      cuda_.only_simulated()
+      local result = child.run(([[
+        local cuda_ = require "spec.support.cuda"
+        local xchg = require "xchg"
+        local da = require "spec.support.device_arrays"
+        local p = da.modules()
+        local s = xchg.cuda.stream { nonblocking = true }
+        local x = xchg.zeros({ 4 }, { device = "cuda" })
+        local a = p.Interface(da.address(x), xchg.python.kwargs { stream = da.handle(s) })
+        local done, t, calls = pcall(da.calls, { "cudaStreamWaitEvent" }, xchg.from_cai, a, { sync = %s })
+        print(done and calls.cudaStreamWaitEvent or t.message)
+      ]]):format(tostring(row[2])), { env = cuda_.env { XCHG_CAI_SYNC = row[1] } })
+      assert.equal(0, result.status, result.stderr)
+      assert.truthy(result.stdout:find(tostring(row[3]), 1, true), result.stdout)
+    end)
+  end
+
+  it("orders what it has written before what we read", function()
+    local s, r = nonblocking(0), nonblocking(0)
+    -- ours, options
+    for _, row in ipairs { {}, { r }, { r, { sync = "host" } }, { nil, { stream = r } } } do
+      local x = memory "cuda:0"
+      cuda.synchronize(0)
+      p.runtime.fill(da.address(x), 0, 32, da.handle(s))
+      local a = over(x, ("dict(stream=%s)"):format(source(s)))
+      local t
+      local function import() t = xchg.from_cai(a, row[2]) end
+      if row[1] then cuda.with_stream(row[1], import) else import() end
+      local reader = row[1] or row[2] and row[2].stream
+      local back = reader and t:to("cpu", { stream = reader }) or t:to "cpu"
+      assert.same({ 0, 0, 0, 0 }, back:totable())
+      t:release()
+      x:release()
+    end
+    close(s, r)
+  end)
+
+  it("races with ours where the wait is left out: the simulated device says so", function()
+    cuda_.only_simulated()
+    for _, options in ipairs { { sync = false }, { stream = -1 } } do
+      local x, s = memory "cuda:0", nonblocking(0)
+      cuda.synchronize(0)
+      p.runtime.fill(da.address(x), 0, 32, da.handle(s))
+      local t = xchg.from_cai(over(x, ("dict(stream=%s)"):format(source(s))), options)
+      t:to("cpu"):release()
+      s:synchronize()
+      assert.truthy(cuda_.expect_reports("stream"):find("nothing orders them", 1, true))
+      t:release()
+      s:close()
+      x:release()
+    end
+  end)
+
+  it("may be wrong: CUDA says so, and nothing is lost", function()
+    cuda_.only_simulated() -- hardware trusts a handle
+    local x = memory "cuda:0"
+    local a = over(x, "dict(stream=0x1230)")
+    local references = py.import("sys").getrefcount(a)
+    for _, sync in ipairs { true, "host" } do
+      local e = raises("cuda", "0x1230", xchg.from_cai, a, { sync = sync })
+      assert.equal(400, e.cuda_code)
+    end
+    py.collect()
+    assert.equal(references, py.import("sys").getrefcount(a))
+    x:release()
+  end)
+end)
+
+describe("a failure of CUDA in from_cai", function()
+  local CALLS = { "cudaGetDevice", "cuPointerGetAttributes", "cudaEventCreateWithFlags", "cudaEventRecord",
+    "cudaStreamWaitEvent", "cudaStreamSynchronize", "cuCtxGetCurrent", "cuCtxPushCurrent" }
+  for _, sync in ipairs { true, "host" } do
+    it("with sync = " .. tostring(sync) .. " loses nothing, whichever call fails", function()
+      cuda_.only_simulated()
+      cuda_.only_with_two()
+      local x, s, r = memory "cuda:1", nonblocking(1), nonblocking(1)
+      cuda.synchronize(1)
+      local a = over(x, ("dict(stream=%d)"):format(tonumber(da.handle(s))))
+      local options = { stream = r, sync = sync }
+      xchg.from_cai(a, options):release()
+      py.collect()
+      local references, failed = py.import("sys").getrefcount(a), 0
+      local tensors = xchg.stats().tensors
+      for _, name in ipairs(CALLS) do
+        for nth = 1, 8 do
+          local before = cuda.sim.stats()[name]
+          cuda.sim.fail(name, nth, 999)
+          local done, t = pcall(xchg.from_cai, a, options)
+          cuda.sim.fail()
+          local count = cuda.sim.stats()[name] - before
+          if done then
+            t:release()
+          else
+            failed = failed + 1
+            assert.same({ "cuda", 999 }, { t.code, t.cuda_code }, t.message)
+          end
+          py.collect()
+          assert.same({ references, tensors, 0 },
+            { py.import("sys").getrefcount(a), xchg.stats().tensors, p.runtime.device() })
+          if count < nth then break end
+        end
+      end
+      assert.is_true(failed >= 3, "only " .. failed .. " failures")
+      local t = xchg.from_cai(a, options)
+      assert.same({ 1, 2, 3, 4 }, t:to("cpu"):totable())
+      t:release()
+      close(s, r)
+      x:release()
+    end)
+  end
+end)
+
+describe("without CUDA", function()
+  it("from_cai says why there is none, and what is no array is told first", function()
+    local result = child.run([[
+      local xchg = require "xchg"
+      local ns = xchg.python.exec("class A: __cuda_array_interface__ = dict(shape=(4,), typestr='<f4', data=(64, False), "
+        .. "version=3)")
+      for _, object in ipairs { xchg.python.eval("A()", ns), xchg.python.eval("[]") } do
+        local done, e = pcall(xchg.from_cai, object)
+        print(done, e.code, e.message)
+      end
+    ]], { env = { XCHG_CUDA = "none" } })
+    assert.equal(0, result.status, result.stderr)
+    assert.truthy(result.stdout:find("false\tno_cuda\tfrom_cai: ", 1, true), result.stdout)
+    assert.truthy(result.stdout:find("false\tno_protocol\tfrom_cai: list has no", 1, true), result.stdout)
+  end)
+end)
