@@ -64,6 +64,41 @@ describe("xchg info", function()
     if deep:find("\n  jax ") then assert.truthy(deep:find("\n  jax [^\n]*read%-only\n"), deep) end
   end)
 
+  it("says which CUDA there is", function()
+    local result = xchg({ "info" }, { env = { XCHG_CUDA = "sim", XCHG_SIM_DEVICES = "2", XCHG_SIM_CC = "8.6" } })
+    assert.equal(0, result.status, result.stderr)
+    assert.equal("", result.stderr)
+    for _, part in ipairs({ "\nCUDA: sim %(the simulated device%)\n", "\n  runtime     [^\n]*/xchg/sim%.so %(%d+%.%d%)\n",
+      "\n  driver      [^\n]*/xchg/sim%.so %(%d+%.%d%)\n",
+      "\n  cuda:0      Simulated CUDA device %(sm_86%), compute capability 8%.6, 4 multiprocessors, 8%.0 GiB, 0000:01:00%.0\n",
+      "\n  cuda:1      Simulated CUDA device", "\n  nvrtc       [^\n]+\n", "\n  XCHG_CUDA   sim\n" }) do
+      assert.truthy(result.stdout:find(part), part .. " in " .. result.stdout)
+    end
+    local text = parsed(xchg({ "info", "--json" }, { env = { XCHG_CUDA = "sim" } }).stdout)
+    assert.truthy(text:find('"backend": "sim (the simulated device)"', 1, true), text)
+    assert.truthy(text:find('"device": "cuda:0"', 1, true), text)
+    assert.truthy(text:find('"simulated": true', 1, true), text)
+  end)
+
+  it("says why there is no CUDA, and where it looked", function()
+    for value, reason in pairs { ["/no/such\n\255"] = "/no/such?\255 cannot be opened: ", ["/"] = "/ is a folder; name" } do
+      local options = { env = { XCHG_CUDART = value }, unset = { "XCHG_CUDA" } }
+      local result = xchg({ "info" }, options)
+      assert.equal(0, result.status, result.stderr)
+      assert.truthy(result.stdout:find("\nCUDA: none\n  error       " .. reason, 1, true), result.stdout)
+      assert.truthy(result.stdout:find("\n  looked at   XCHG_CUDART: " .. reason, 1, true), result.stdout)
+      assert.falsy(result.stdout:find("[%z\1-\9\11-\31]"), result.stdout)
+      local text = parsed(xchg({ "info", "--json" }, options).stdout)
+      assert.truthy(text:find('"cuda": {"error": "/', 1, true), text)
+    end
+    local result = xchg({ "info" }, { env = { XCHG_CUDA = "none" } })
+    assert.truthy(result.stdout:find("\nCUDA: none\n  error       CUDA is switched off", 1, true), result.stdout)
+    result = xchg({ "info" }, { env = { XCHG_CUDA = "sim", XCHG_SIM_DEVICES = "x", XCHG_SIM_LOG = "none" } })
+    assert.equal(0, result.status, result.stderr)
+    assert.truthy(result.stdout:find("\nCUDA: none\n  error       the simulated device cannot be initialised: ", 1, true),
+      result.stdout)
+  end)
+
   it("gives JSON to programs", function()
     local result = xchg { "info", "--json" }
     assert.equal(0, result.status, result.stderr)

@@ -40,7 +40,14 @@ static const char *variable(const char *name) {
   return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* A line of the report. Paths may hold any byte: a control character must not make another line of it. */
+/* Paths may hold any byte: a control character must not make another line of a text. */
+static void text_clean(char *text) {
+  for (; *text != '\0'; text++)
+    if ((unsigned char)*text < ' ' || *text == 127)
+      *text = '?';
+}
+
+/* A line of the report. */
 __attribute__((format(printf, 2, 3))) static void say(search *self, const char *format, ...) {
   char line[1024];
   va_list args;
@@ -49,9 +56,7 @@ __attribute__((format(printf, 2, 3))) static void say(search *self, const char *
   va_start(args, format);
   vsnprintf(line, sizeof line, format, args);
   va_end(args);
-  for (char *at = line; *at != '\0'; at++)
-    if ((unsigned char)*at < ' ' || *at == 127)
-      *at = '?';
+  text_clean(line);
   fprintf(self->report, "%s\n", line);
 }
 
@@ -72,6 +77,8 @@ static int was_tried(search *self, void *handle) {
 static void refused(search *self, const char *path, const char *why) {
   if (self->out->refusal == NULL && asprintf(&self->out->refusal, "%.*s %s", SHOWN, path, why) < 0)
     self->out->refusal = NULL;
+  if (self->out->refusal != NULL)
+    text_clean(self->out->refusal);
 }
 
 /* Whether an open library will do; 1 ends the search. */

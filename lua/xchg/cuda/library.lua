@@ -106,10 +106,8 @@ end
 ---@param where string
 function M.open(where)
   if known.state == 1 then return end
-  if known.state == 0 then
-    local code, why = unwanted()
-    if code then error_.raise(code, "%s: %s", where, why) end
-  end
+  local code, why = unwanted()
+  if code then error_.raise(code, "%s: %s", where, why) end
   local places = ffi.new("xchg_cuda_places")
   -- Asked for only where it matters: it may run a Python.
   local folders = C.xchg_cuda_needs_folders() ~= 0 and M.folders() or nil
