@@ -43,7 +43,13 @@ typedef struct {
   const void **arguments; /* where each argument stands */
   xchg__launch_rule *rules;
   xchg_cuda_input *described; /* the parameters, for closures */
-  xchg_cuda_stream *legacy;   /* of the device that was last prepared for */
+  /* Of the device that was prepared for: */
+  xchg_cuda_stream *legacy;
+  const void *context;
+  int32_t special;       /* not the usual launch: looked at step by step */
+  const void *handle;    /* of the kernel, */
+  const char *name;      /* its name, */
+  xchg_storage *library; /* and what keeps its code */
   xchg__launch_attribute attributes[XCHG_LAUNCH_ATTRIBUTES];
 } xchg__frame;
 
