@@ -5,7 +5,7 @@ local error_ = require "xchg.error"
 local child = require "spec.support.child"
 local raises = require "spec.support.raises"
 local signature = require "xchg.cuda.signature"
-require "spec.support.cuda"
+local cuda = require "spec.support.cuda"
 
 local C = lib.C
 
@@ -269,7 +269,7 @@ describe("a declared signature", function()
   for _, row in ipairs(contradictions) do
     it("is refused where it contradicts the PTX: " .. row[1], function()
       local e = raises("bad_argument", row[3], of, SAXPY, { declared = row[2] })
-      assert.truthy(e.message:find("the PTX counts", 1, true))
+      assert.truthy(e.message:find("; the PTX takes (u64, u64, f32, u32)", 1, true))
     end)
   end
 
@@ -301,6 +301,8 @@ describe("a declared signature", function()
 end)
 
 describe("a loaded kernel without PTX", function()
+  after_each(cuda.reports_none)
+
   local TEXT = ptx_of { ".u64 @", ".u8 @", ".align 16 .b8 @[16]", ".f32 @" }
 
   local function with_kernel(text, name, fn)
@@ -348,6 +350,25 @@ describe("a loaded kernel without PTX", function()
   it("is told by its mangled name", function()
     with_kernel(ptx_of({ ".u64 @", ".u32 @" }, "", "_Z1kPKfi"), "_Z1kPKfi", function(kernel, library)
       assert.are.equal("k(const float *, int)", tostring(signature.of { name = "_Z1kPKfi", library = library, kernel = kernel }))
+    end)
+  end)
+
+  it("is an error, and nothing else, where a call fails", function()
+    cuda.only_simulated()
+    with_kernel(TEXT, "k", function(kernel, library)
+      local current = ffi.new("int32_t[1]")
+      for _, row in ipairs { { "cudaFuncGetParamInfo", 10 }, { "cudaGetDevice", 2 } } do
+        for nth = 1, row[2] do
+          cuda.cuda.sim.fail(row[1], nth, 999)
+          local ok, e = pcall(signature.of, { name = "k", library = library, kernel = kernel })
+          cuda.cuda.sim.fail()
+          assert.is_false(ok, row[1] .. " " .. nth)
+          assert.are.same({ "cuda", row[1], 999 }, { e.code, e.call, e.cuda_code })
+          assert.are.equal(0, C.xchg_cuda_device_current(current, error_.scratch))
+          assert.are.equal(0, current[0])
+        end
+      end
+      assert.are.equal(4, #signature.of { name = "k", library = library, kernel = kernel })
     end)
   end)
 

@@ -93,6 +93,8 @@ end
 ---@field aliases table<string, xchg.cuda.Word[]|false>  typedefs; false: several, or conditional
 ---@field declared table<string, boolean>                structs and enums of the source
 
+local read_parameter
+
 -- The type that one or more words name, without pointers: type, whether it is const (nil: not known), next index.
 local function take_base(reader, words, at, last, depth)
   local const, kinds, found, doubtful = false, {}, nil, false
@@ -129,7 +131,7 @@ local function take_base(reader, words, at, last, depth)
     if alias == false or doubtful then const = nil end
     return typename.unknown(found), const, at
   elseif alias then
-    local inner = depth > 0 and M.read_parameter(reader, alias, 1, #alias, depth - 1)
+    local inner = depth > 0 and read_parameter(reader, alias, 1, #alias, depth - 1)
     local type_ = inner and not inner.name and inner.type or typename.unknown(found)
     -- `const alias` of a pointer makes the pointer const, not what it points to.
     return type_, const or inner and inner.const or false, at
@@ -139,8 +141,8 @@ local function take_base(reader, words, at, last, depth)
   return known or typename.unknown(found), const, at
 end
 
---- Reads one parameter: {type, name, const (of the type itself)}; nil where it is none, with the reason.
-function M.read_parameter(reader, words, first, last, depth)
+-- One parameter: {type, name, const (of the type itself)}; nil where it is none, with the reason.
+function read_parameter(reader, words, first, last, depth)
   local type_, const, at = take_base(reader, words, first, last, depth)
   if not type_ then return nil, "no type that can be read" end
   local name, odd
@@ -196,7 +198,7 @@ local function read_list(reader, words, open, close)
   while at <= close do
     local text = words[at].text
     if at == close or text == "," then
-      local one, problem = M.read_parameter(reader, words, first, at - 1, 8)
+      local one, problem = read_parameter(reader, words, first, at - 1, 8)
       if not one or #out >= MOST_PARAMETERS then return nil, problem or "too many parameters", #out + 1 end
       if one.type.text == "void" then return nil, "void, which is no value", #out + 1 end
       out[#out + 1] = { type = one.type, name = one.name }
@@ -328,7 +330,8 @@ local function read_function(reader, words, at)
   end
 end
 
-local last = {} -- the source that was read last: programs have several kernels
+-- The source that was read last: programs have several kernels. Replaced as a whole, because a finalizer may come here.
+local last = {}
 
 --- The prototypes of the __global__ functions of a source, by name.
 ---@param source string
@@ -338,7 +341,8 @@ function M.of_source(source, defines)
   local key = {}
   for name, value in next_key, defines or {} do key[#key + 1] = ("%s=%s"):format(tostring(name), tostring(value)) end
   key = table.concat(key, "\0")
-  if last.source == source and last.key == key then return last.found end
+  local known = last
+  if known.source == source and known.key == key then return known.found end
   local reader, found = { aliases = {}, declared = {} }, {}
   local words = cpp.read(source, defines)
   read_names(reader, words)
@@ -351,7 +355,7 @@ function M.of_source(source, defines)
       end
     end
   end
-  last.source, last.key, last.found = source, key, found
+  last = { source = source, key = key, found = found }
   return found
 end
 

@@ -52,6 +52,12 @@ local INTEGER, FLOAT, WORD = C.XCHG_CUDA_PARAMETER_INTEGER, C.XCHG_CUDA_PARAMETE
 local POINTER, BYTES = C.XCHG_CUDA_PARAMETER_POINTER, C.XCHG_CUDA_PARAMETER_BYTES
 local BITS = C.XCHG_CUDA_PARAMETER_BITS
 
+local TOO_OLD
+for code = -64, -1 do
+  local name = C.xchg_error_name(code)
+  if name ~= nil and ffi.string(name) == "unsupported_version" then TOO_OLD = code end
+end
+
 -- ---- what is launched ---------------------------------------------------------------------------------
 
 local FEW = 64
@@ -105,13 +111,11 @@ end
 -- The same of a loaded kernel; nil where the driver cannot tell.
 local function of_kernel(library, kernel)
   local count = C.xchg_cuda_signature_of_kernel(nil, 0, library, kernel, err)
-  if count < 0 then
-    if ffi.string(C.xchg_error_name(count)) == "unsupported_version" then
-      err.code = 0
-      return nil
-    end
-    error_.check(WHERE, count)
+  if count == TOO_OLD then
+    err.code = 0
+    return nil
   end
+  error_.check(WHERE, count)
   local rows
   rows, count = read_all(function(out, room)
     return error_.check(WHERE, C.xchg_cuda_signature_of_kernel(out, room, library, kernel, err))
@@ -254,21 +258,28 @@ local function shown(proto, i)
   return one.name and ("'%s' (%s)"):format(one.name, one.type.text) or ("(%s)"):format(one.type.text)
 end
 
--- Raises where a declaration contradicts what the layout or the mangled name tells.
-local function check_declared(name, text, declared, layout, told)
+-- Raises where a declaration contradicts the layout.
+local function check_declared(name, text, declared, layout)
   local at, why = compare(declared, layout)
-  local origin = layout.source == "ptx" and "the PTX" or "the loaded kernel"
+  if not at then return end
+  local rows = {}
+  for i, row in ipairs(layout) do rows[i] = written(row) end
+  local truth = ("%s takes (%s)"):format(layout.source == "ptx" and "the PTX" or "the loaded kernel",
+    table.concat(rows, ", "))
   if at == 0 then
-    error_.raise("bad_argument", "%s: '%s' %s as the signature %q says; %s counts", WHERE, name, why, text, origin)
-  elseif at then
-    error_.raise("bad_argument", "%s: parameter %d %s of '%s' %s, as the signature %q says; %s counts", WHERE, at,
-      shown(declared, at), name, why, text, origin)
+    error_.raise("bad_argument", "%s: '%s' %s as the signature %q says; %s", WHERE, name, why, text, truth)
   end
-  local odd, a, b
-  if told and #told == #declared then odd, a, b = disagreement(declared, told) end
-  if odd then
+  error_.raise("bad_argument", "%s: parameter %d %s of '%s' %s, as the signature %q says; %s", WHERE, at,
+    shown(declared, at), name, why, text, truth)
+end
+
+-- Raises where it contradicts the mangled name.
+local function check_told(name, text, declared, told)
+  if not told or #told ~= #declared then return end
+  local at, a, b = disagreement(declared, told)
+  if at then
     error_.raise("bad_argument", "%s: parameter %d %s of '%s' is %s to the compiler, as its mangled name says, and %s "
-      .. "in the signature %q", WHERE, odd, shown(declared, odd), name, b.text, a.text, text)
+      .. "in the signature %q", WHERE, at, shown(declared, at), name, b.text, a.text, text)
   end
 end
 
@@ -309,7 +320,8 @@ function M.of(facts)
   local candidates = facts.source and prototype.of_source(facts.source, facts.defines)[in_source]
   local proto, source, names = nil, layout.source, {}
   if declared then
-    check_declared(name, facts.declared, declared, layout, told)
+    check_declared(name, facts.declared, declared, layout)
+    check_told(name, facts.declared, declared, told)
     proto, source = declared, "declared"
   elseif told and not compare(told, layout) then
     proto, source = told, "mangled"
