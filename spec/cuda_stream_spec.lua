@@ -11,7 +11,12 @@ local function vector(value, device)
   return xchg.full({ 1000 }, value, { dtype = "float32", device = device or "cuda:0" })
 end
 
-local function first(t) return t:to("cpu"):at(1) end
+local function first(t)
+  local copy = t:to "cpu"
+  local value = copy:at(1)
+  copy:release()
+  return value
+end
 
 local function under(schedule, fn)
   local before = sim.setting "SCHEDULE"

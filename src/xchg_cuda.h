@@ -171,6 +171,8 @@ XCHG_API void xchg_cuda_host_release(xchg_cuda_host *host);
 
 typedef struct xchg_cuda_graph xchg_cuda_graph;
 
+/* An error where this thread captures: before what waits for work or asks for its end. */
+XCHG_API int32_t xchg_cuda_graph_refuse(xchg_error *err);
 /* Begins a capture on `stream` (not a default one) in this thread. Only one can be open in a thread.
  * New (xchg_cuda_graph_release), also when the capture fails later. */
 XCHG_API int32_t xchg_cuda_graph_begin(xchg_cuda_graph **out, xchg_cuda_stream *stream, xchg_error *err);

@@ -54,6 +54,10 @@ int xchg__graph_refuse(xchg_error *err, const char *what) {
                          what);
 }
 
+int32_t xchg_cuda_graph_refuse(xchg_error *err) {
+  return xchg__graph_refuse(err, "cuda");
+}
+
 int xchg__graph_elsewhere(int32_t device, xchg_error *err) {
   if (here == NULL || here->device == device)
     return 0;
@@ -212,7 +216,7 @@ int32_t xchg_cuda_graph_begin(xchg_cuda_graph **out, xchg_cuda_stream *stream, x
 /* Lets the capturing stream wait for the others, as CUDA demands before the end. */
 static int bring_together(xchg_cuda_graph *graph, xchg_error *err) {
   for (size_t i = 0; i < graph->joined_count; i++) {
-    int code = xchg__cuda_stream_order_handle(graph->stream, graph->joined[i]->handle, graph->joined[i]->device, err);
+    int code = xchg__cuda_stream_order(graph->stream, graph->joined[i], err);
     if (code != 0)
       return code;
   }

@@ -290,17 +290,8 @@ static int wait_for(xchg_cuda_stream *later, void *event, void *earlier, xchg_er
   return code;
 }
 
-/* What is captured waits only for what is captured with it; CUDA would end the capture. The device of `earlier` is
- * entered. */
-static int check_captured(xchg_cuda_stream *later, void *earlier, xchg_error *err) {
-  int capturing = 0;
-  if (later->capture == NULL || (xchg__rt.cudaStreamIsCapturing(earlier, &capturing) == 0 && capturing == 1))
-    return 0;
-  xchg__rt.cudaGetLastError();
-  return xchg__graph_join(NULL, later, err);
-}
-
-int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32_t device, xchg_error *err) {
+/* An event of `device` carries the order over. */
+static int order_by_event(xchg_cuda_stream *later, void *earlier, int32_t device, xchg_error *err) {
   xchg__cuda_guard guard;
   void *event;
   int result, code;
@@ -308,9 +299,7 @@ int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32
     return 0;
   if ((code = xchg__cuda_enter(&guard, device, err)) != 0)
     return code;
-  if ((code = check_captured(later, earlier, err)) != 0) {
-    /* said */
-  } else if ((result = xchg__rt.cudaEventCreateWithFlags(&event, NO_TIMING)) != 0) {
+  if ((result = xchg__rt.cudaEventCreateWithFlags(&event, NO_TIMING)) != 0) {
     code = xchg__cuda_fail(err, result, "cudaEventCreateWithFlags", "stream: to wait for %p", earlier);
   } else {
     if ((result = xchg__rt.cudaEventRecord(event, earlier)) != 0)
@@ -323,13 +312,33 @@ int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32
   return code;
 }
 
+/* What is captured waits only for what is captured with it; CUDA would end the capture. */
+static int check_captured(xchg_cuda_stream *later, void *earlier, int32_t device, xchg_error *err) {
+  xchg__cuda_guard guard;
+  int capturing = 0, result, code;
+  if ((code = xchg__cuda_enter(&guard, device, err)) != 0)
+    return code;
+  if ((result = xchg__rt.cudaStreamIsCapturing(earlier, &capturing)) != 0)
+    code = xchg__cuda_fail(err, result, "cudaStreamIsCapturing", "stream: to wait for %p", earlier);
+  else if (!capturing)
+    code = xchg__graph_join(NULL, later, err);
+  xchg__cuda_leave(&guard);
+  return code;
+}
+
+int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32_t device, xchg_error *err) {
+  int code = later->capture == NULL ? 0 : check_captured(later, earlier, device, err);
+  return code != 0 ? code : order_by_event(later, earlier, device, err);
+}
+
 int xchg__cuda_stream_order(xchg_cuda_stream *later, xchg_cuda_stream *earlier, xchg_error *err) {
+  int code;
   if (later == earlier)
     return 0;
-  if ((earlier->flags & XCHG_CUDA_STREAM_CLOSED) == 0) {
-    int code = xchg__graph_join(earlier->capture, later, err);
-    return code != 0 ? code : xchg__cuda_stream_order_handle(later, earlier->handle, earlier->device, err);
-  }
+  if ((code = xchg__graph_join(earlier->capture, later, err)) != 0)
+    return code;
+  if ((earlier->flags & XCHG_CUDA_STREAM_CLOSED) == 0)
+    return order_by_event(later, earlier->handle, earlier->device, err);
   return earlier->last == NULL ? 0 : wait_for(later, earlier->last, earlier->handle, err);
 }
 

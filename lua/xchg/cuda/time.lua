@@ -1,5 +1,6 @@
 --- How long work takes on its stream.
 
+local lib = require "xchg.lib"
 local check = require "xchg.check"
 local error_ = require "xchg.error"
 local device_ = require "xchg.cuda.device"
@@ -32,6 +33,7 @@ function M.time(fn, ...)
     error_.raise("wrong_type", "cuda.time: a function is expected, got %s", check.describe(fn))
   end
   library.open("cuda.time")
+  error_.check("cuda.time", lib.C.xchg_cuda_graph_refuse(error_.scratch))
   local device = device_.index("cuda.time")
   local queue = stream.current("cuda.time", device)
   local from = event.event { timing = true, device = device }

@@ -1,0 +1,639 @@
+local ffi = require "ffi"
+local xchg = require "xchg"
+local child = require "spec.support.child"
+local cuda_ = require "spec.support.cuda"
+local raises = require "spec.support.raises"
+
+local cuda, sim = cuda_.cuda, cuda_.cuda.sim
+
+local function vector(value, device)
+  return xchg.full({ 1000 }, value, { dtype = "float32", device = device or "cuda:0" })
+end
+
+local function first(t)
+  local copy = t:to "cpu"
+  local value = copy:at(1)
+  copy:release()
+  return value
+end
+
+-- After whatever went wrong: nothing captures, the current streams and the device are what they were.
+local function all_is_well()
+  assert.are.equal(0, cuda.current_device().index)
+  for device = 0, cuda.device_count() - 1 do
+    assert.are.equal(1, tonumber(ffi.cast("intptr_t", cuda.current_stream(device).handle)))
+  end
+  local x = vector(1)
+  local g = cuda.graph(function() x:fill_(2) end)
+  assert.are.equal(1, first(x))
+  g:launch()
+  assert.are.equal(2, first(x))
+  g:release()
+  x:release()
+end
+
+-- The library's own stream and the legacy one live as long as the process.
+setup(function()
+  for device = 0, cuda.device_count() - 1 do
+    local x = vector(0, "cuda:" .. device)
+    cuda.graph(function() x:fill_(1) end, { device = device }):launch():release()
+    cuda.synchronize(device)
+    x:release()
+  end
+end)
+
+after_each(cuda_.reports_none)
+
+describe("a graph", function()
+  it("runs nothing when it is captured, and everything each time that it is launched", function()
+    local x, y = vector(1), vector(2)
+    local g = cuda.graph(function()
+      x:copy_(y)
+      y:fill_(5)
+    end)
+    assert.are.equal(1, first(x))
+    assert.are.equal(g, g:launch())
+    assert.are.same({ 2, 5 }, { first(x), first(y) })
+    g:launch():launch()
+    assert.are.same({ 5, 5 }, { first(x), first(y) })
+    x:fill_(0)
+    g:launch()
+    assert.are.equal(5, first(x))
+    g:release()
+    x:release()
+    y:release()
+  end)
+
+  it("says what it is", function()
+    local x, y = vector(1), vector(2)
+    local g = cuda.graph(function()
+      x:copy_(y)
+      y:fill_(5)
+    end)
+    assert.are.equal(2, g.nodes)
+    assert.are.equal("cuda:0", g.device)
+    assert.are.equal("graph of 2 nodes on cuda:0", tostring(g))
+    local text = g:dot()
+    assert.truthy(text:find "^digraph")
+    local _, edges = text:gsub("%->", "")
+    assert.are.equal(1, edges)
+    assert.is_true(#g:dot { verbose = true } >= #text)
+    g:release()
+    g:release()
+    assert.are.equal("graph (released)", tostring(g))
+    x:release()
+    y:release()
+  end)
+
+  it("may be empty", function()
+    local g = cuda.graph(function() end)
+    assert.are.equal(0, g.nodes)
+    g:launch()
+    g:release()
+  end)
+
+  it("makes its stream the current one, that nobody waits for", function()
+    local outside, inside = cuda.current_stream(), nil
+    local g = cuda.graph(function()
+      inside = cuda.current_stream()
+      assert.is_true(inside.nonblocking)
+      assert.is_true(inside.capturing)
+    end)
+    assert.are_not.equal(outside, inside)
+    assert.are.equal(outside, cuda.current_stream())
+    raises("released", "the stream was closed", inside.query, inside)
+    g:release()
+  end)
+
+  it("is launched on the stream that is given, or the current one", function()
+    local x = vector(0)
+    local g = cuda.graph(function() x:fill_(3) end)
+    local s = cuda.stream { nonblocking = true }
+    s:wait(1)
+    g:launch(s)
+    if cuda_.simulated then
+      sim.schedule "lazy"
+      assert.are.equal(0, first(x)) -- nothing orders the two
+      sim.schedule(os.getenv "XCHG_SIM_SCHEDULE" or "lazy")
+    end
+    cuda.current_stream():wait(s)
+    assert.are.equal(3, first(x))
+    if cuda_.simulated then assert.truthy(cuda_.expect_reports("stream"):find("nothing orders them", 1, true)) end
+    x:fill_(0)
+    s:wait(1)
+    cuda.with_stream(s, g.launch, g)
+    cuda.current_stream():wait(s)
+    assert.are.equal(3, first(x))
+    x:fill_(0)
+    g:launch(1)
+    assert.are.equal(3, first(x))
+    g:release()
+    x:release()
+  end)
+
+  it("belongs to one device", function()
+    cuda_.only_with_two()
+    local x = vector(0, "cuda:1")
+    local g = cuda.graph(function() x:fill_(3) end, { device = 1 })
+    assert.are.equal("cuda:1", g.device)
+    assert.are.equal(0, cuda.current_device().index)
+    raises("unsupported_device", "captured on cuda:1, and the stream is one of cuda:0; launch it on a stream of cuda:1",
+      g.launch, g, 1)
+    g:launch()
+    assert.are.equal(3, first(x))
+    g:release()
+    x:release()
+    all_is_well()
+  end)
+
+  it("does not take up work on the current stream of another device", function()
+    cuda_.only_with_two()
+    local x = vector(0, "cuda:1")
+    raises("capturing", "captured on cuda:0, and work on the current stream of cuda:1 is no part of it", cuda.graph,
+      function() x:fill_(1) end)
+    all_is_well()
+    local there = cuda.stream { device = 1, nonblocking = true }
+    local g = cuda.graph(function()
+      there:wait(cuda.current_stream(0))
+      cuda.with_stream(there, x.fill_, x, 6)
+    end)
+    there:wait(cuda.current_stream(1))
+    g:launch()
+    cuda.synchronize(0)
+    cuda.synchronize(1)
+    assert.are.equal(6, first(x))
+    g:release()
+    x:release()
+  end)
+end)
+
+describe("what a graph keeps", function()
+  it("is the memory that it works on, as long as it can be launched", function()
+    local unchanged = cuda_.balance()
+    local x, y = vector(1), vector(0)
+    local storages = xchg.stats().storages
+    local g = cuda.graph(function() y:copy_(x) end)
+    x:release()
+    local noise = vector(9) -- would take the memory
+    g:launch()
+    assert.are.equal(1, first(y))
+    noise:release()
+    assert.are.equal(storages + 1, xchg.stats().storages) -- x, y and the graph itself
+    g:release()
+    cuda.synchronize()
+    y:release()
+    unchanged()
+  end)
+
+  it("is memory that was made meanwhile", function()
+    local unchanged = cuda_.balance()
+    local out = vector(0)
+    local g = cuda.graph(function()
+      for i = 1, 20 do
+        local t = vector(i)
+        out:copy_(t)
+        t:release()
+      end
+      collectgarbage()
+    end)
+    for _ = 1, 3 do
+      out:fill_(0)
+      g:launch()
+      assert.are.equal(20, first(out))
+    end
+    g:release()
+    out:release()
+    unchanged()
+  end)
+
+  it("stays until the last launch is done, also when the graph is dropped", function()
+    local unchanged = cuda_.balance()
+    local x, y = vector(7), vector(0)
+    local s = cuda.stream { nonblocking = true }
+    s:wait(1)
+    local g = cuda.graph(function() y:copy_(x) end)
+    x:release()
+    g:launch(s)
+    g = nil -- luacheck: ignore
+    collectgarbage()
+    collectgarbage()
+    cuda.current_stream():wait(s)
+    assert.are.equal(7, first(y))
+    y:release()
+    s:close()
+    unchanged()
+  end)
+
+  it("is what died during the capture until it is over", function()
+    local unchanged = cuda_.balance()
+    local gone = {}
+    for i = 1, 20 do gone[i] = vector(i) end
+    local g = cuda.graph(function()
+      for i = 1, 10 do gone[i]:release() end
+      gone = nil
+      for _ = 1, 3 do collectgarbage() end
+      xchg.python.collect()
+    end)
+    assert.are.equal(0, g.nodes)
+    g:release()
+    unchanged()
+  end)
+end)
+
+describe("other streams", function()
+  it("join by an event and come back by one", function()
+    local x, y, z = vector(0), vector(0), vector(0)
+    local side = cuda.stream { nonblocking = true }
+    local g = cuda.graph(function()
+      local main = cuda.current_stream()
+      x:fill_(3)
+      side:wait(main:record())
+      cuda.with_stream(side, function() y:copy_(x) end)
+      assert.is_true(side.capturing)
+      z:copy_(x)
+      main:wait(side:record())
+      x:copy_(y)
+    end)
+    assert.is_false(side.capturing)
+    assert.are.equal(4, g.nodes)
+    g:launch()
+    assert.are.same({ 3, 3, 3 }, { first(x), first(y), first(z) })
+    assert.is_true(side:query())
+    g:release()
+    x:release()
+    y:release()
+    z:release()
+  end)
+
+  it("are brought together at the end where fn has not done it, and keep their memory", function()
+    local y = vector(0)
+    local side = cuda.stream { nonblocking = true }
+    local g = cuda.graph(function()
+      local x = vector(0)
+      side:wait(cuda.current_stream())
+      cuda.with_stream(side, function()
+        y:fill_(4)
+        x:fill_(1)
+      end)
+    end)
+    collectgarbage()
+    g:launch():launch()
+    assert.are.equal(4, first(y))
+    g:release()
+    y:release()
+  end)
+
+  it("go on as they like where they do not take part", function()
+    local x = vector(0)
+    local s = cuda.stream { nonblocking = true }
+    s:wait(1)
+    local g = cuda.graph(function() cuda.with_stream(s, x.fill_, x, 2) end)
+    assert.are.equal(0, g.nodes)
+    cuda.current_stream():wait(s)
+    assert.are.equal(2, first(x))
+    g:release()
+    x:release()
+  end)
+end)
+
+describe("inside a capture", function()
+  local x, s, plain, timed
+  before_each(function()
+    x, s = vector(1), cuda.stream { nonblocking = true }
+    plain = s:record()
+    timed = { cuda.event { timing = true }:record(), cuda.event { timing = true }:record() }
+    cuda.synchronize()
+  end)
+  after_each(function()
+    x:release()
+    plain:release()
+    timed[1]:release()
+    timed[2]:release()
+    s:close()
+    x, s, plain, timed = nil, nil, nil, nil
+  end)
+
+  local ILLEGAL = {
+    { "waiting for the stream", "stream.synchronize: nothing runs while a graph is captured", function()
+      cuda.current_stream():synchronize()
+    end },
+    { "waiting for another stream", "stream.synchronize: nothing runs", function() s:synchronize() end },
+    { "waiting for the legacy stream", "stream.synchronize: nothing runs", function()
+      cuda.external_stream(1):synchronize()
+    end },
+    { "waiting for the device", "nothing", function() cuda.synchronize() end },
+    { "asking a stream", "stream.query: nothing runs", function() cuda.current_stream():query() end },
+    { "waiting for an event", "event.synchronize: nothing runs", function() plain:synchronize() end },
+    { "asking an event", "event.query: nothing runs", function() plain:query() end },
+    { "measuring", "event.elapsed: nothing runs", function() timed[1]:elapsed(timed[2]) end },
+    { "timing", "cuda.time: nothing runs", function() cuda.time(x.fill_, x, 1) end },
+    { "another capture", "captures do not nest", function() cuda.graph(print) end },
+    { "a copy to memory of the host that is not pinned", "pinned", function() x:to "cpu" end },
+    { "a copy from memory of the host that is not pinned", "pinned", function() x:copy_(xchg.ones(1000, { dtype =
+      "float32" })) end },
+    { "waiting for an event from outside", "cannot wait for work outside of it", function()
+      cuda.current_stream():wait(plain)
+    end },
+    { "waiting for a stream outside", "cannot wait for work outside of it", function()
+      cuda.current_stream():wait(s)
+    end },
+    { "waiting for the legacy stream in order", "cannot wait for work outside of it", function()
+      cuda.current_stream():wait(1)
+    end },
+    { "the legacy stream that wants to join", "the legacy default stream cannot become part of a graph", function()
+      cuda.external_stream(1):wait(cuda.current_stream())
+    end },
+    { "a stream that comes to wait for two", "captured", function()
+      s:wait(cuda.current_stream())
+      s:wait(1)
+    end },
+  }
+
+  for _, row in ipairs(ILLEGAL) do
+    it(row[1] .. " is refused, and ends the capture", function()
+      local e = raises("capturing", "", cuda.graph, row[3])
+      if row[2] ~= "captured" then assert.truthy(e.message:find(row[2], 1, true), e.message) end
+      all_is_well()
+      assert.is_true(s:query())
+    end)
+
+    it(row[1] .. " is refused, and the capture goes on where fn goes on", function()
+      local g = cuda.graph(function()
+        x:fill_(8)
+        assert.is_false((pcall(row[3])))
+        x:fill_(9)
+      end)
+      assert.are.equal(2, g.nodes)
+      g:launch()
+      assert.are.equal(9, first(x))
+      g:release()
+      all_is_well()
+    end)
+  end
+
+  it("events stand for nothing outside of it", function()
+    local e
+    local g = cuda.graph(function() e = cuda.current_stream():record() end)
+    raises("capturing", "event.query: the event was recorded in the capture of a graph, where it never happens", e.query,
+      e)
+    raises("capturing", "event.synchronize: the event was recorded in the capture", e.synchronize, e)
+    raises("capturing", "stream.wait: the event was recorded in the capture of a graph, which is over", s.wait, s, e)
+    e:record(s)
+    e:synchronize()
+    g:release()
+    e:release()
+  end)
+
+  it("errors of fn pass as they are", function()
+    local value = {}
+    local ok, problem = pcall(cuda.graph, function()
+      x:fill_(3)
+      error(value)
+    end)
+    assert.is_false(ok)
+    assert.are.equal(value, problem)
+    all_is_well()
+  end)
+
+  it("fn must not yield", function()
+    raises("capturing", "cuda.graph: the function yielded", coroutine.wrap(function()
+      return cuda.graph(coroutine.yield)
+    end))
+    all_is_well()
+  end)
+
+  it("a call of somebody else that CUDA does not allow ends it with an error", function()
+    cuda_.only_simulated()
+    pcall(ffi.cdef, "int cudaStreamSynchronize(void *);")
+    local runtime = ffi.load(require("xchg.cuda.library").simulator_file())
+    local e = raises("capturing", "the capture on cuda:0 came to nothing", cuda.graph, function()
+      x:fill_(1)
+      runtime.cudaStreamSynchronize(cuda.current_stream().handle)
+    end)
+    assert.are.equal(901, e.cuda_code)
+    all_is_well()
+  end)
+end)
+
+describe("an update", function()
+  it("takes other tensors and values over where the work is the same", function()
+    local unchanged = cuda_.balance()
+    local x, y = vector(1), vector(2)
+    local g = cuda.graph(function() x:fill_(3) end)
+    assert.is_true(g:update(function() y:fill_(4) end))
+    g:launch()
+    assert.are.same({ 1, 4 }, { first(x), first(y) })
+    assert.are.equal(1, g.nodes)
+    x:release()
+    y:release()
+    g:launch()
+    g:release()
+    unchanged()
+  end)
+
+  it("leaves launches of before as they were", function()
+    local x, y = vector(1), vector(0)
+    local g = cuda.graph(function() y:copy_(x) end)
+    g:launch()
+    x:release()
+    local z = vector(5)
+    assert.is_true(g:update(function() y:copy_(z) end))
+    assert.are.equal(1, first(y))
+    g:launch()
+    assert.are.equal(5, first(y))
+    g:release()
+    y:release()
+    z:release()
+  end)
+
+  local OTHERS = {
+    ["more of it"] = function(x)
+      x:fill_(1)
+      x:fill_(2)
+    end,
+    ["less"] = function() end,
+    ["another kind"] = function(x, y) x:copy_(y) end,
+  }
+  for name, fn in pairs(OTHERS) do
+    it("says why where the work is " .. name .. ", and changes nothing", function()
+      local unchanged = cuda_.balance()
+      local x, y = vector(1), vector(2)
+      local g = cuda.graph(function() x:fill_(3) end)
+      local updated, reason = g:update(function() fn(x, y) end)
+      assert.is_false(updated)
+      assert.truthy(reason:find "node")
+      g:launch()
+      assert.are.equal(3, first(x))
+      g:release()
+      x:release()
+      y:release()
+      unchanged()
+    end)
+  end
+
+  it("that fails leaves the graph", function()
+    local x = vector(1)
+    local g = cuda.graph(function() x:fill_(3) end)
+    assert.are.same({ false, "mine" }, { pcall(g.update, g, function() error("mine", 0) end) })
+    raises("capturing", "stream.query", g.update, g, function() cuda.current_stream():query() end)
+    g:launch()
+    assert.are.equal(3, first(x))
+    g:release()
+    x:release()
+    all_is_well()
+  end)
+end)
+
+describe("host functions of a graph", function()
+  it("run once for each launch, and no more once it is released", function()
+    local unchanged = cuda_.balance()
+    local count = 0
+    local g = cuda.graph(function() cuda.current_stream():host(function(n) count = count + n end, 2) end)
+    local s = cuda.stream()
+    g:launch(s):launch(s)
+    s:synchronize()
+    assert.are.equal(4, count)
+    g:launch(s)
+    s:synchronize()
+    assert.are.equal(6, count)
+    g:launch(s)
+    g:release()
+    s:synchronize()
+    cuda.poll()
+    assert.are.equal(6, count)
+    s:close()
+    unchanged()
+  end)
+
+  it("are those of the last update", function()
+    local log = {}
+    local g = cuda.graph(function() cuda.current_stream():host(function() log[#log + 1] = "old" end) end)
+    assert.is_true(g:update(function() cuda.current_stream():host(function() log[#log + 1] = "new" end) end))
+    g:launch()
+    cuda.current_stream():synchronize()
+    assert.are.same({ "new" }, log)
+    g:release()
+  end)
+
+  it("of a capture that failed never run", function()
+    pcall(cuda.graph, function()
+      cuda.current_stream():host(error, "ran")
+      error "x"
+    end)
+    cuda.synchronize()
+    assert.are.equal(0, cuda.poll())
+  end)
+end)
+
+describe("a graph refuses", function()
+  local function rows()
+    local released = cuda.graph(function() end)
+    released:release()
+    return {
+      { "no function", "wrong_type", "cuda.graph: a function is expected, got 5", cuda.graph, 5 },
+      { "an unknown option", "bad_argument", "did you mean 'device'", cuda.graph, print, { devise = 1 } },
+      { "a device that does not exist", "unsupported_device", "no device 99", cuda.graph, print, { device = 99 } },
+      { "to be launched once released", "released", "graph.launch: the graph was released", released.launch, released },
+      { "to be updated once released", "released", "graph.update: the graph was released", released.update, released,
+        print },
+      { "to be drawn once released", "released", "graph.dot: the graph was released", released.dot, released },
+      { "its nodes once released", "released", "graph.nodes: the graph was released", function() return released.nodes end },
+      { "a call without self", "wrong_type", "call it as graph:launch(...)", released.launch, 1 },
+    }
+  end
+  for i, row in ipairs(rows()) do
+    it(row[1], function()
+      local now = rows()[i]
+      raises(now[2], now[3], now[4], unpack(now, 5, 6))
+    end)
+  end
+
+  it("streams that are none", function()
+    local g = cuda.graph(function() end)
+    raises("bad_argument", "graph.launch: stream 0 is ambiguous", g.launch, g, 0)
+    raises("wrong_type", "graph.launch: a stream is expected", g.launch, g, "x")
+    g:release()
+  end)
+end)
+
+describe("a Lua state that ends with graphs", function()
+  it("ends cleanly, launched or not, captured or not", function()
+    local result = child.run([[
+      local xchg = require "xchg"
+      local cuda = xchg.cuda
+      local x = xchg.zeros({ 10 }, { device = "cuda" })
+      kept = cuda.graph(function() x:fill_(1) cuda.current_stream():host(print, "never") end)
+      kept:launch()
+      left = coroutine.wrap(function()
+        cuda.with_stream(cuda.stream(), coroutine.yield)
+      end)
+      left()
+      io.write "end"
+      cuda.graph(function() os.exit(0, true) end)
+    ]], { env = cuda_.env() })
+    assert.are.same({ 0, "end", "" }, { result.status, result.stdout, result.stderr })
+  end)
+end)
+
+describe("every CUDA call of a graph that fails", function()
+  local HOPELESS = { cudaStreamDestroy = true, cudaEventDestroy = true, cudaFreeAsync = true, cuCtxGetCurrent = true,
+    cudaGetDevice = true, cudaGraphDestroy = true, cudaGraphExecDestroy = true, cudaStreamEndCapture = true }
+  local SKIPPED = { cudaGetLastError = true, cudaGetErrorName = true, cudaGetErrorString = true, cuCtxPopCurrent = true }
+
+  local function work()
+    local x, y = vector(1), vector(2)
+    local side = cuda.stream { nonblocking = true }
+    local g = cuda.graph(function()
+      x:fill_(3)
+      side:wait(cuda.current_stream():record())
+      cuda.with_stream(side, function() y:copy_(x) end)
+      cuda.current_stream():wait(side)
+      cuda.current_stream():host(function() end)
+    end)
+    g:launch()
+    g:update(function() x:fill_(4) end)
+    g:update(function()
+      x:fill_(4)
+      side:wait(cuda.current_stream():record())
+      cuda.with_stream(side, function() x:copy_(y) end)
+      cuda.current_stream():wait(side)
+      cuda.current_stream():host(function() end)
+    end)
+    g:dot()
+    g:launch(side)
+    side:synchronize()
+    g:release()
+    side:close()
+    x:release()
+    y:release()
+  end
+
+  it("leaves no open capture, no leak, the current device and stream, and an error that says the call", function()
+    cuda_.only_simulated()
+    work()
+    local before, failed = sim.stats(), 0
+    work()
+    local after = sim.stats()
+    for name, count in pairs(after) do
+      local made = (name:find "^cu%u" or name:find "^cuda%u") and not SKIPPED[name] and count - (before[name] or 0) or 0
+      for n = 1, made do
+        local unchanged = not HOPELESS[name] and cuda_.balance()
+        sim.fail(name, n, name:find "Malloc" and 2 or 1)
+        local ok, problem = pcall(work)
+        sim.fail()
+        if not ok then
+          failed = failed + 1
+          assert.is_table(problem, tostring(problem))
+          assert.truthy(problem.code == "cuda" or problem.code == "out_of_memory", tostring(problem))
+          assert.truthy(problem.message:find(name, 1, true), tostring(problem))
+        end
+        all_is_well()
+        collectgarbage()
+        xchg.python.collect() -- the tensors of a run that failed
+        problem = unchanged and select(2, pcall(unchanged))
+        if problem then error(("%s, call %d: %s"):format(name, n, tostring(problem)), 0) end
+      end
+    end
+    assert.is_true(failed > 20)
+  end)
+end)
