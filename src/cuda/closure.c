@@ -21,7 +21,7 @@ static const xchg_tensor *tensor_at(lua_State *L, int index) {
   if (tensor == NULL || tensor->_slot <= 0)
     return NULL;
   lua_rawgeti(L, lua_upvalueindex(TENSORS), tensor->_slot);
-  same = lua_rawequal(L, -1, index);
+  same = lua_topointer(L, -1) == tensor;
   lua_pop(L, 1);
   return same ? tensor : NULL;
 }

@@ -72,6 +72,7 @@ int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_
     if (inputs[i].tensor >= 0)
       frame->rules[inputs[i].tensor] =
           (xchg__launch_rule){.misaligned = (inputs[i].alignment > 0 ? inputs[i].alignment : 1) - 1,
+                              .argument = &frame->arguments[i],
                               .dtypes = inputs[i].dtypes,
                               .place = (int32_t)i,
                               .refused_flags = inputs[i].written ? XCHG_TENSOR_READONLY : 0};
@@ -173,8 +174,6 @@ static int32_t launch_prepare(xchg__frame *frame, int32_t device, xchg_error *er
   if ((code = xchg__kernel_check(head, device, err)) != 0)
     return code;
   attributes_write(frame);
-  frame->special = (head->flags & (XCHG_CUDA_LAUNCH_NOALIAS | XCHG_CUDA_LAUNCH_BLOCKING)) != 0 || head->grid[0] == 0 ||
-                   head->grid[1] == 0 || head->grid[2] == 0;
   if (frame->context != xchg__cuda_primary[device]) {
     frame->context = NULL;
     if ((frame->legacy = xchg_cuda_stream_legacy(device, err)) == NULL)
@@ -183,7 +182,10 @@ static int32_t launch_prepare(xchg__frame *frame, int32_t device, xchg_error *er
       rule_prepare(&frame->rules[i], device);
     frame->context = xchg__cuda_primary[device];
   }
-  head->checked = device + 1;
+  /* Others than the usual launch are looked at each time. */
+  if ((head->flags & (XCHG_CUDA_LAUNCH_NOALIAS | XCHG_CUDA_LAUNCH_BLOCKING)) == 0 && head->grid[0] != 0 &&
+      head->grid[1] != 0 && head->grid[2] != 0)
+    head->checked = device + 1;
   return 0;
 }
 
@@ -230,12 +232,12 @@ static int32_t launch_queue(xchg__frame *frame, int32_t device, xchg_error *err)
     const xchg_tensor *tensor = head->heads[i];
     xchg_storage *storage;
     if (tensor == NULL) {
-      frame->arguments[frame->rules[i].place] = head->cells + frame->described[frame->rules[i].place].cell;
+      *frame->rules[i].argument = head->cells + frame->described[frame->rules[i].place].cell;
       continue;
     }
     if ((storage = storage_of(frame->slots, tensor->_slot)) == NULL)
       return frame->rules[i].place + 1;
-    frame->arguments[frame->rules[i].place] = &tensor->_ptr;
+    *frame->rules[i].argument = &tensor->_ptr;
     if ((code = xchg__use_mark(storage, stream, err)) != 0)
       return code;
   }
@@ -292,32 +294,37 @@ static int32_t launch_any(xchg__frame *frame, xchg_error *err) {
 int32_t xchg_cuda_launch(xchg_cuda_frame *head, xchg_error *err) {
   xchg__frame *frame = (xchg__frame *)(void *)head;
   const xchg_slots *slots = frame->slots;
-  const xchg__launch_rule *rule = frame->rules;
+  const xchg__launch_rule *rule = frame->rules, *end = rule + head->tensors;
+  xchg_slot *const *chunks = slots->chunks;
+  uint32_t limit = (uint32_t)slots->chunk_count * XCHG_SLOTS_PER_CHUNK;
   xchg_cuda_stream *stream = head->stream;
-  void *context;
+  const int32_t device = head->checked - 1;
+  void *const *place = head->heads, *context;
   int result;
-  if (head->checked == 0 || frame->special)
+  if (device < 0)
     return launch_any(frame, err);
-  if (stream == NULL && (stream = slots->head.streams[head->checked - 1]) == NULL)
+  if (stream == NULL && (stream = slots->head.streams[device]) == NULL)
     stream = frame->legacy;
   if (stream->capture != NULL || stream->flags & XCHG_CUDA_STREAM_CLOSED ||
       __atomic_load_n(&frame->library->last_stream, __ATOMIC_RELAXED) != stream)
     return launch_any(frame, err);
-  for (void **place = head->heads, **end = place + head->tensors; place < end; place++, rule++) {
-    const xchg_tensor *tensor = *place;
+  for (; rule < end; rule++) {
+    const xchg_tensor *tensor = *place++;
     const xchg_storage *storage;
+    uint32_t slot;
     if (tensor == NULL || (xchg__launch_kind(tensor) & rule->mask) != rule->wanted ||
-        ((uintptr_t)tensor->_ptr & rule->misaligned) != 0 || (storage = storage_of(slots, tensor->_slot)) == NULL ||
+        ((uintptr_t)tensor->_ptr & rule->misaligned) != 0 || (slot = (uint32_t)tensor->_slot - 1) >= limit ||
+        (storage = chunks[slot / XCHG_SLOTS_PER_CHUNK][slot % XCHG_SLOTS_PER_CHUNK].storage) == NULL ||
         __atomic_load_n(&storage->last_stream, __ATOMIC_RELAXED) != stream)
       return launch_any(frame, err);
-    frame->arguments[rule->place] = &tensor->_ptr;
+    *rule->argument = &tensor->_ptr;
   }
   if (xchg__drv.cuCtxGetCurrent(&context) != 0 || context != frame->context)
     return launch_any(frame, err);
   head->handle = stream->handle;
   result = xchg__rt.cudaLaunchKernelExC(head, frame->handle, (void **)frame->arguments);
   if (result != 0)
-    return launch_fail(head, head->checked - 1, result, "cudaLaunchKernelExC", err);
-  xchg__pending_note(frame->ring, frame->name, stream->handle, head->checked - 1);
+    return launch_fail(head, device, result, "cudaLaunchKernelExC", err);
+  xchg__pending_note(frame->ring, frame->name, stream->handle, device);
   return 0;
 }

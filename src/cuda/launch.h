@@ -10,6 +10,7 @@
 typedef struct {
   uint64_t mask, wanted; /* of the kind (below) of the tensors that are usual on the device that was prepared for */
   uintptr_t misaligned;  /* bits that an address must not have */
+  const void **argument; /* where CUDA is told of it */
   uint32_t dtypes;
   int32_t place;         /* among all parameters, from 0 on */
   int32_t refused_flags; /* XCHG_TENSOR_READONLY where the kernel may write */
@@ -46,7 +47,6 @@ typedef struct {
   /* Of the device that was prepared for: */
   xchg_cuda_stream *legacy;
   const void *context;
-  int32_t special;       /* not the usual launch: looked at step by step */
   const void *handle;    /* of the kernel, */
   const char *name;      /* its name, */
   xchg_storage *library; /* and what keeps its code */
