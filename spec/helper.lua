@@ -17,6 +17,9 @@ end
 -- Every file's modules are unloaded at its end, except those loaded here: Python starts once in a process, and C
 -- structures are declared once.
 local xchg = require "xchg"
+-- xchg loads these when they are first asked for, and keeps them: a later file must get the same ones, not modules of its
+-- own that know no object of theirs.
+for _, name in ipairs { "", ".backend", ".copy", ".sim" } do require("xchg.cuda" .. name) end
 
 local COUNTS = { "tensors", "storages", "external_bytes", "pending", "objects" }
 

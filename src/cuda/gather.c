@@ -32,8 +32,8 @@ typedef struct {
   uint64_t count;   /* of units */
   uint32_t last;    /* number of dimensions, less one */
   uint32_t unused;
-  gather_dim dims[MOST_DIMS]; /* the innermost is the first */
-  char element[16];           /* of a fill: what from_stride goes over */
+  gather_dim dims[MOST_DIMS];    /* the innermost is the first */
+  _Alignas(16) char element[16]; /* of a fill: what from_stride goes over */
 } gather_arguments;
 
 /* cudaLaunchConfig_t, since 12.0. */
@@ -56,7 +56,7 @@ static void text_write(char *out, const xchg__gather_kernel *kernel, int fill, i
   size_t at = 0;
 #define WRITE(...) at += (size_t)snprintf(out + at, TEXT_ROOM - at, __VA_ARGS__)
   WRITE(".version 6.0\n.target sm_50\n.address_size 64\n"
-        ".visible .entry %s(.param .align 8 .b8 p[%zu])\n{\n"
+        ".visible .entry %s(.param .align 16 .b8 p[%zu])\n{\n"
         ".reg .pred %%done, %%outer, %%p0, %%p1;\n.reg .b16 %%h0;\n"
         ".reg .b32 %%a, %%b, %%last, %%d, %%r0, %%r1, %%r2;\n"
         ".reg .f32 %%f0;\n.reg .f64 %%x0, %%x1;\n"
@@ -155,10 +155,10 @@ static int gather_launch(xchg_arena *arena, xchg_cuda_stream *stream, const void
   return 0;
 }
 
-/* The largest unit, as a power of two, that divides everything in `all` (bits of addresses, strides, widths, or'ed). */
+/* The largest unit, as a power of two, that divides everything in `all` (addresses, strides and widths, or'ed). */
 static int unit_of(uint64_t all) {
   int unit = 0;
-  while (unit < UNITS - 1 && (all & (2u << unit)) == 0 && (all & 1) == 0)
+  while (unit < UNITS - 1 && (all & (1u << unit)) == 0)
     unit++;
   return unit;
 }
