@@ -59,11 +59,11 @@ static int read_raw(int32_t *out, const char *text, long size, PyObject *fields,
           "%s: the items are records of %ld bytes (typestr '%s', first field %s), which tensors do not "
           "hold; pass one field as an array of its own",
           from, size, text, name);
-    return xchg__error_set(
-        err, XCHG_E_DTYPE,
-        "%s: typestr '%s' does not say what its %ld-byte items are; pass the option dtype (\"bfloat16\" "
-        "for PyTorch's)",
-        from, text, size);
+    return xchg__error_set(err, XCHG_E_DTYPE,
+                           "%s: typestr '%s' does not say what its %ld-byte items are; pass the option dtype "
+                           "(PyTorch's '<V2' are \"bfloat16\"), "
+                           "or one field where they are records",
+                           from, text, size);
   }
   if (info->bits % 8 != 0 || info->bits / 8 != size)
     return xchg__error_set(err, XCHG_E_DTYPE,
