@@ -263,6 +263,7 @@ local function text_of(report)
   line("runtime", cuda.path and ("%s (%s)"):format(cuda.path, cuda.runtime))
   line("driver", cuda.driver_path and ("%s (%s)"):format(cuda.driver_path, cuda.driver))
   line("nvrtc", cuda.nvrtc and (cuda.nvrtc.error or ("%s (%s)"):format(cuda.nvrtc.path, cuda.nvrtc.version)))
+  line("kernels in", cuda.cache)
   for _, each in ipairs(cuda.devices or {}) do
     line(each.device, ("%s, compute capability %s, %d multiprocessors, %.1f GiB, %s"):format(each.name,
       each.capability, each.multiprocessors, each.memory / 2 ^ 30, each.pci))

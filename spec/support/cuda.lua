@@ -1,6 +1,8 @@
 --- CUDA for specs: the simulated device with two devices and all its checkers, or hardware with XCHG_CUDA=real.
 --- Require it at the head of a spec file, and end each test with `after_each(cuda_.reports_none)`.
 
+local ffi = require "ffi"
+local child = require "spec.support.child"
 local xchg = require "xchg"
 
 local M = {}
@@ -18,6 +20,11 @@ if M.simulated then
   cuda.sim.configure("CHECK", os.getenv("XCHG_SIM_CHECK") or "all")
   cuda.sim.configure("LOG", os.getenv("XCHG_SIM_LOG") or "none")
 end
+
+-- What specs compile is no business of the user's cache. Children inherit it.
+ffi.cdef "int setenv(const char *, const char *, int);"
+local build = os.getenv("XCHG_BUILD") or "build"
+ffi.C.setenv("XCHG_CACHE", (build:sub(1, 1) == "/" and build or child.root .. "/" .. build) .. "/cache", 0)
 
 --- Variables for child.run: a process of its own with the same CUDA.
 ---@param more? table<string, string>
@@ -80,9 +87,9 @@ local function settle()
   for _ = 1, 3 do
     collectgarbage()
     collectgarbage()
+    xchg.python.collect() -- frees in stream order what is dead
     for index = 0, cuda.device_count() - 1 do cuda.synchronize(index) end
   end
-  xchg.python.collect()
 end
 
 --- What is alive on the devices; call the result at the end of a test: it fails where more is alive than now. Objects of

@@ -7,6 +7,7 @@
 #include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/pending.h"
+#include "cuda/pool.h"
 #include "cuda/runtime.h"
 #include "cuda/use.h"
 
@@ -165,6 +166,8 @@ int xchg__cuda_peer_enable(int32_t device, int32_t peer, xchg_error *err) {
     xchg__rt.cudaGetLastError();
   else if (result != 0)
     code = xchg__cuda_fail(err, result, "cudaDeviceEnablePeerAccess", "device: of cuda:%d to cuda:%d", device, peer);
+  if (code == 0 && (result = xchg__pool_share(peer, device)) != 0) /* pools have their own list */
+    code = xchg__cuda_fail(err, result, "cudaMemPoolSetAccess", "device: of cuda:%d to cuda:%d", device, peer);
   xchg__cuda_leave(&guard);
   if (code == 0)
     __atomic_store_n(&peers[device][peer], 1, __ATOMIC_RELEASE);

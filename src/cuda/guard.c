@@ -46,8 +46,9 @@ static int switch_to(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
     return code;
   if (guard->context == xchg__cuda_primary[device])
     return 0;
-  if (guard->context == NULL && guard->device == device) {
-    /* What the first call of the runtime in a thread does anyhow. */
+  if (guard->context == NULL && guard->device == 0 && device == 0) {
+    /* What everybody's first call in a new thread does. Other devices are not left current: libraries that push and pop
+     * contexts take the first one for their own where they find none. */
     if ((result = xchg__rt.cudaSetDevice(device)) != 0)
       return xchg__cuda_fail(err, result, "cudaSetDevice", "cuda: cuda:%d", device);
     return 0;
@@ -86,5 +87,15 @@ void xchg__cuda_leave(const xchg__cuda_guard *guard) {
 }
 
 int xchg__cuda_enter_quietly(xchg__cuda_guard *guard, int32_t device) {
-  return xchg__cuda_gone() || xchg__cuda_enter(guard, device, NULL) != 0;
+  guard->context = NULL;
+  guard->switched = 0;
+  if (xchg__cuda_gone() || device < 0 || device >= xchg_cuda_known()->devices || primary_retain(device, NULL) != 0)
+    return -1;
+  if (xchg__drv.cuCtxGetCurrent(&guard->context) == 0 && guard->context == xchg__cuda_primary[device])
+    return 0;
+  /* Also where a foreign context is current, or nobody can tell which: it is put back. A second try, because whoever
+   * frees has no other. */
+  for (int tries = 0; tries < 2 && !guard->switched; tries++)
+    guard->switched = xchg__drv.cuCtxPushCurrent_v2(xchg__cuda_primary[device]) == 0;
+  return guard->switched ? 0 : -1;
 }

@@ -15,7 +15,7 @@ typedef xchg_cuda_guard xchg__cuda_guard;
 int xchg__cuda_enter(xchg__cuda_guard *guard, int32_t device, xchg_error *err);
 void xchg__cuda_leave(const xchg__cuda_guard *guard);
 
-/* The same for whoever frees: any thread, no words. 0; not 0 where CUDA cannot be used (any more), and then there is
+/* The same for whoever frees: any thread, under any context, no words. 0; not 0 where CUDA cannot be used (any more), and then there is
  * nothing to free. */
 int xchg__cuda_enter_quietly(xchg__cuda_guard *guard, int32_t device);
 

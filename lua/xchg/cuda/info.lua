@@ -1,29 +1,21 @@
 --- What of CUDA is found on this machine, for `xchg info`: never raises, initialises no device.
 
 local ffi = require "ffi"
-local lib = require "xchg.lib"
 local device = require "xchg.cuda.device"
-local error_ = require "xchg.error"
 local library = require "xchg.cuda.library"
+local nvrtc = require "xchg.cuda.nvrtc"
 
 local M = {}
-
-local C = lib.C
 
 local function text(pointer)
   local value = pointer ~= nil and ffi.string(pointer) or ""
   return value ~= "" and value or nil
 end
 
-local function nvrtc()
-  local opened = C.xchg_nvrtc_open(library.folders(), error_.scratch)
-  local facts = C.xchg_nvrtc_known()
-  if opened < 0 then
-    local why = ffi.string(error_.scratch.message):gsub("^%l+: ", "")
-    error_.scratch.code = 0
-    return { error = "none: " .. why, report = text(facts.report) }
-  end
-  return { path = text(facts.path), version = library.version(facts.version) }
+local function compiler()
+  local facts, why, report = nvrtc.nvrtc()
+  if not facts then return { error = "none: " .. why:gsub("^%l+: ", ""), report = report } end
+  return { path = facts.path, version = facts.version, include = facts.include }
 end
 
 local function devices()
@@ -42,8 +34,8 @@ function M.collect()
   local reason = library.reason()
   local known = library.known
   local out = { error = reason, report = text(known.report) }
-  local found, result = pcall(nvrtc)
-  if found then out.nvrtc = result end
+  out.nvrtc = compiler()
+  out.cache = nvrtc.cache_folder() or "off"
   if reason then return out end
   out.simulated = known.simulated ~= 0
   out.backend = out.simulated and "sim (the simulated device)" or library.describe()
