@@ -223,8 +223,9 @@ end
 function Compilation:wait()
   if not self.program and not self.problem then
     local ok, made = pcall(finish, "compile_async", self.source, self.spec, self.job, self.key)
+    if not ok and error_.is(made) and made.code == "forked" then error(made, 0) end
     if ok then self.program = made else self.problem = made end
-    if ok or error_.is(made) and made.code ~= "forked" then self.job = nil end
+    self.job = nil
   end
   if self.problem then error(self.problem, 0) end
   return self.program

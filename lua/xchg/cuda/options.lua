@@ -17,11 +17,11 @@ local raise = error_.raise
 ---@field arch string|integer?  "sm_90", "compute_90", 90; default: that of the current device
 ---@field std string?        "c++17" (the default of NVRTC), "c++20", ...
 ---@field include string|string[]?  folders of headers
----@field defines table<string, any>?  macros: strings, numbers, true; a dtype's name or a tensor gives the C++ type
+---@field defines table<string, any>?  macros: strings, numbers, true; a type, a dtype's name or a tensor: a C++ type
 ---@field names string[]?    name expressions of templates that are to be instantiated: "scale<float>"
 ---@field headers table<string, string>?  headers as text, by the name that they are included by
 ---@field options string[]?  passed on to NVRTC as they are
----@field cache boolean|string?  false compiles anew and keeps nothing; a folder's name is used in place of the usual one
+---@field cache boolean|string?  false compiles anew and keeps nothing; a folder is used in place of the usual one
 ---@field fast_math boolean?
 ---@field ftz boolean?
 ---@field fmad boolean?
@@ -94,9 +94,14 @@ end
 
 -- ---- macros ---------------------------------------------------------------------------------------------
 
---- What a macro stands for, as text, and the header that this needs; nil where it is not defined.
-local function define(where, name, value)
-  if value == true then return "1" end
+-- The name of the text that has the user's definitions. They are not given as -D: NVRTC's own headers, which it reads
+-- before all else, have template parameters called T as well.
+local DEFINITIONS = "xchg_definitions.h"
+
+-- What a name stands for: its text, whether that is a type, and the header that declares it; nil where it is not
+-- defined.
+local function definition(where, name, value)
+  if value == true then return "1", false end
   if value == false then return nil end
   if slots.is_tensor(value) then value = slots.check(where, value).dtype end
   if type(value) == "string" then
@@ -104,42 +109,50 @@ local function define(where, name, value)
     if value:find("[\r\n]") then
       raise("bad_argument", "%s: defines.%s has more than one line; put it into the source", where, name)
     end
-    if not is_dtype[value] then return value end
-    local spelling, header = ctype.of(value)
+    local is_name = is_dtype[value]
+    local element = is_name and value or ctype.dtype(value)
+    if not element then return value, false end
+    local spelling, header = ctype.of(element)
     if not spelling then
       raise("unsupported_dtype", "%s: defines.%s: CUDA C++ has no type for %s", where, name, value)
     end
-    return spelling, header
+    return is_name and spelling or value, true, header
   end
   if type(value) == "number" then
     if value ~= value or value == math.huge or value == -math.huge then
       raise("bad_argument", "%s: defines.%s is %s, which C++ has no literal for", where, name, tostring(value))
     end
     -- What looks like an integer is one.
-    if value == math.floor(value) and math.abs(value) < 2 ^ 53 then return ("%d"):format(value) end
-    return ("%.17g"):format(value)
+    if value == math.floor(value) and math.abs(value) < 2 ^ 53 then return ("%d"):format(value), false end
+    return ("%.17g"):format(value), false
   end
-  if check.is_number(value) then return tostring(value) end
+  if check.is_number(value) then return tostring(value), false end
   raise("wrong_type", "%s: defines.%s must be a string, a number, true or a tensor, got %s", where, name,
     check.describe(value))
 end
 
+-- Types become names of types, not macros: a header may then use the same name for something of its own.
 local function add_defines(where, spec, defines)
-  local headers = {}
+  local includes, lines = {}, {}
   for _, name in ipairs(sorted(where, "defines", defines)) do
-    if not name:find("^[%a_][%w_]*$") and not name:find("^[%a_][%w_]*%([%w_, .]*%)$") then
+    local plain = name:find("^[%a_][%w_]*$")
+    if not plain and not name:find("^[%a_][%w_]*%([%w_, .]*%)$") then
       raise("bad_argument", "%s: defines: '%s' is not the name of a macro", where, name)
     end
-    local value, header = define(where, name, defines[name])
+    local value, is_type, header = definition(where, name, defines[name])
     if value then
       spec.defines[name] = value
-      spec.options[#spec.options + 1] = ("-D%s=%s"):format(name, value)
+      lines[#lines + 1] = (is_type and plain and "using %s = %s;" or "#define %s %s"):format(name, value)
     end
-    if header and not headers[header] then
-      headers[header] = true
-      spec.options[#spec.options + 1] = "--pre-include=" .. header
+    if header and not includes[header] then
+      includes[header] = true
+      includes[#includes + 1] = ("#include <%s>"):format(header)
     end
   end
+  if #lines == 0 then return end
+  spec.options[#spec.options + 1] = "--pre-include=" .. DEFINITIONS
+  spec.header_names[1] = DEFINITIONS
+  spec.header_texts[1] = table.concat(includes, "\n") .. "\n" .. table.concat(lines, "\n") .. "\n"
 end
 
 -- ---- options of NVRTC as they are ---------------------------------------------------------------------
@@ -226,9 +239,10 @@ function M.read(where, options)
     end
     spec.names[i] = name
   end
-  for i, name in ipairs(options.headers and sorted(where, "headers", options.headers) or {}) do
-    spec.header_names[i] = name
-    spec.header_texts[i] = text(where, ("headers[%q]"):format(name), options.headers[name])
+  for _, name in ipairs(options.headers and sorted(where, "headers", options.headers) or {}) do
+    local at = #spec.header_names + 1
+    spec.header_names[at] = name
+    spec.header_texts[at] = text(where, ("headers[%q]"):format(name), options.headers[name])
   end
   return spec
 end
