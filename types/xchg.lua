@@ -112,7 +112,7 @@ function Tensor:reshape(...) end
 ---@return xchg.Tensor
 function Tensor:view(dtype) end
 
----A compact, writable copy on the host.
+---A compact, writable copy on the same device.
 ---@return xchg.Tensor
 function Tensor:clone() end
 
@@ -120,19 +120,22 @@ function Tensor:clone() end
 ---@return xchg.Tensor
 function Tensor:contiguous() end
 
----Copies `source` into the tensor: broadcast to its shape, cast to its dtype. Returns the tensor.
+---Copies `source` into the tensor: broadcast to its shape, cast to its dtype. Returns the tensor. Copies with memory of
+---CUDA are queued on `stream` (default: the current one). They wait for pinned and managed memory unless `non_blocking`.
 ---@param source xchg.Tensor
+---@param options { stream: any, non_blocking: boolean? }?
 ---@return xchg.Tensor
-function Tensor:copy_(source) end
+function Tensor:copy_(source, options) end
 
 ---Writes one value everywhere. Returns the tensor.
 ---@param value xchg.Element
 ---@return xchg.Tensor
 function Tensor:fill_(value) end
 
----The tensor as another dtype or on another device: itself where nothing changes, unless `copy` is true.
----@param target xchg.dtype|string
----@param options { copy: boolean? }?
+---The tensor as another dtype or on another device: itself where nothing changes, unless `copy` is true. Copies with
+---memory of CUDA as in `copy_`; the new tensor is made in the order of `stream` too.
+---@param target xchg.dtype|string|xchg.Device
+---@param options { copy: boolean?, stream: any, non_blocking: boolean? }?
 ---@return xchg.Tensor
 function Tensor:to(target, options) end
 
