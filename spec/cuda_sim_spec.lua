@@ -84,6 +84,19 @@ describe("the simulated device is the CUDA of a process", function()
       .. "XCHG_CUDA=sim\n", text)
   end)
 
+  it("not for a real runtime that was led to it as its driver", function()
+    local folder = child.folder()
+    finally(function() child.remove(folder) end)
+    assert(os.execute(("cp %s/xchg/sim_cuda.so %s/libcuda.so.1 && cp %s %s/libxchg_sim.so"):format(build, folder, SIMULATOR,
+      folder)) == 0)
+    local text = run(([[
+      local driver = require("ffi").load "%s/libcuda.so.1"
+      print(require("xchg").cuda.available())
+    ]]):format(folder), { XCHG_CUDART = DOUBLE })
+    assert.equal(("false\t%s meets the simulated device (%s/libcuda.so.1) in the place of the driver; ask for it by "
+      .. "XCHG_CUDA=sim, or take its folder out of LD_LIBRARY_PATH and LD_PRELOAD\n"):format(DOUBLE, folder), text)
+  end)
+
   it("not where another driver is in the process: both are named", function()
     local folder = child.folder()
     finally(function() child.remove(folder) end)

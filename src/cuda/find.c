@@ -230,7 +230,8 @@ static int look_in_site(search *self, const char *folder) {
     if (take_in(self, folder, below, *name, "wheel"))
       return 1;
   }
-  if (self->met == before && access(folder, F_OK) == 0)
+  /* sys.path has folders without packages, too */
+  if (self->met == before && strstr(folder, "-packages") != NULL && access(folder, F_OK) == 0)
     say(self, "wheel: none in %.*s", SHOWN, folder);
   return 0;
 }

@@ -107,9 +107,16 @@ static void count_explain(int code, char *why, size_t room) {
   }
 }
 
+/* The file of the driver that is in the process, where that is the simulated device: for a program that was led to it
+ * and asks for a real one. NULL otherwise. */
+static const char *simulated_driver(void) {
+  void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  return driver != NULL && dlsym(driver, "xsim_version") != NULL ? xchg__simulator_file_of(driver) : NULL;
+}
+
 /* Whether a runtime will do: the accept of a search. Fills the tables and the numbers in facts. */
 static int runtime_accept(void *handle, const char *path, void *simulated, char *why, size_t room) {
-  const char *missing;
+  const char *missing, *other;
   void *driver;
   int code, devices = 0;
   (void)path;
@@ -134,6 +141,13 @@ static int runtime_accept(void *handle, const char *path, void *simulated, char 
   }
   xchg__rt.cudaDriverGetVersion(&facts.driver);
   code = xchg__rt.cudaGetDeviceCount(&devices);
+  if (simulated == NULL && (other = simulated_driver()) != NULL) {
+    snprintf(why, room,
+             "meets the simulated device (%.300s) in the place of the driver; ask for it by XCHG_CUDA=sim, or take its "
+             "folder out of LD_LIBRARY_PATH and LD_PRELOAD",
+             other);
+    return -1;
+  }
   if (code != 0 || devices <= 0) {
     xchg__rt.cudaGetLastError();
     count_explain(code, why, room);
