@@ -6,7 +6,7 @@ local check = require "xchg.check"
 local error_ = require "xchg.error"
 local configuration = require "xchg.cuda.configuration"
 local launcher = require "xchg.cuda.launcher"
-local ordinal = require "xchg.cuda.ordinal"
+local device_ = require "xchg.cuda.device"
 local over = require "xchg.cuda.over"
 local plan_ = require "xchg.cuda.plan"
 local signature_ = require "xchg.cuda.signature"
@@ -91,7 +91,7 @@ function methods:occupancy(block, shared)
   local state, where = state_of("occupancy", self), "occupancy"
   block = check.integer(where, "the block", block, 1, 2 ^ 31 - 1)
   shared = shared and check.integer(where, "shared", shared, 0, 2 ^ 31 - 1) or 0
-  local device = ordinal.current(where)
+  local device = device_.index(where)
   checked(where, C.xchg_cuda_kernel_occupancy(number, state.kernel, device, block, shared, err))
   local blocks, facts = number[0], facts_of(state, device)
   return {
@@ -107,7 +107,7 @@ end
 function methods:suggest_block(shared)
   local where = "suggest_block"
   shared = shared and check.integer(where, "shared", shared, 0, 2 ^ 31 - 1) or 0
-  return over.suggestion(state_of(where, self), ordinal.current(where), shared)
+  return over.suggestion(state_of(where, self), device_.index(where), shared)
 end
 
 local bytes = ffi.new("int64_t[1]")
@@ -118,7 +118,7 @@ function methods:available_shared(blocks, block)
   local where = "available_shared"
   blocks = check.integer(where, "blocks", blocks, 1, 2 ^ 31 - 1)
   block = check.integer(where, "the block", block, 1, 2 ^ 31 - 1)
-  local state, device = state_of(where, self), ordinal.current(where)
+  local state, device = state_of(where, self), device_.index(where)
   checked(where, C.xchg_cuda_kernel_available(bytes, state.kernel, device, blocks, block, err))
   return tonumber(bytes[0])
 end
@@ -131,7 +131,7 @@ function methods:max_cluster(block, shared)
   local where = "max_cluster"
   block = check.integer(where, "the block", block, 1, 2 ^ 31 - 1)
   shared = shared and check.integer(where, "shared", shared, 0, 2 ^ 31 - 1) or 0
-  local state, device = state_of(where, self), ordinal.current(where)
+  local state, device = state_of(where, self), device_.index(where)
   checked(where, C.xchg_cuda_kernel_cluster(number, state.kernel, device, block, shared, err))
   return number[0]
 end
@@ -143,7 +143,7 @@ function fields.signature(state) return state.plan.signature end
 function fields.program(state) return state.program end
 
 function fields.attributes(state)
-  local facts = facts_of(state, ordinal.current(state.where))
+  local facts = facts_of(state, device_.index(state.where))
   return {
     registers = facts.registers, max_threads = facts.max_threads, ptx_version = facts.ptx_version,
     binary_version = facts.binary_version, shared_bytes = tonumber(facts.shared_bytes),

@@ -7,7 +7,7 @@ local device = require "xchg.device"
 local error_ = require "xchg.error"
 local slots = require "xchg.slots"
 local configuration = require "xchg.cuda.configuration"
-local ordinal = require "xchg.cuda.ordinal"
+local device_ = require "xchg.cuda.device"
 
 local M = {}
 
@@ -78,7 +78,7 @@ local function device_for(where, frame, first)
   if first ~= nil and slots.is_tensor(first) and first._device_type == device.CUDA then
     return first._device_id
   end
-  return ordinal.current(where)
+  return device_.index(where)
 end
 
 --- Writes grid and block for `value` threads in all into a frame.
