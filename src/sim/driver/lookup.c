@@ -1,4 +1,7 @@
 /* Lookup of entry points, and texts of errors. */
+#include <dlfcn.h>
+#include <string.h>
+
 #include "front.h"
 
 #include "../report.h"
@@ -22,10 +25,18 @@ CU(cuGetProcAddress_v2_ptsz, cuGetProcAddress, SIM_CALL_ANYTIME,
 CU(cuGetProcAddress, cuGetProcAddress, SIM_CALL_ANYTIME, (const char *name, void **out, int version, uint64_t flags),
    get_proc_address(name, out, version, flags, NULL))
 
+/* NVRTC has a runtime inside that it compiles without. */
+static int is_nvrtc(const void *caller) {
+  Dl_info where;
+  return dladdr(caller, &where) != 0 && where.dli_fname && strstr(where.dli_fname, "nvrtc");
+}
+
 /* The private tables that static runtimes ask for are not there: those runtimes then refuse to work. */
-static int get_export_table(const void **table) {
+static int get_export_table(const void **table, const void *caller) {
   if (table)
     *table = NULL;
+  if (is_nvrtc(caller))
+    return SIM_INVALID_VALUE;
   sim_report(
       SIM_REPORT_STUB,
       "cuGetExportTable: a statically linked CUDA runtime (CuPy, cuda.bindings.runtime, Warp) asks for undocumented "
@@ -33,7 +44,7 @@ static int get_export_table(const void **table) {
   return SIM_INVALID_VALUE;
 }
 CU(cuGetExportTable, cuGetExportTable, SIM_CALL_ANYTIME, (const void **table, const void *id),
-   ((void)id, get_export_table(table)))
+   ((void)id, get_export_table(table, __builtin_return_address(0))))
 
 static int get_error_string(int error, const char **text) {
   if (!text)
