@@ -29,7 +29,7 @@ local function source_of(self, types, scalar, loop)
     at = at + 1
     local spelling = ctype.of(types[parameter.name])
     declared[#declared + 1] = ("%s *%s__"):format(spelling, parameter.name)
-    body[#body + 1] = ("%s &%s = %s__[o%d];"):format(spelling, parameter.name, parameter.name, at)
+    body[#body + 1] = ("%s &%s = %s__[_o%d];"):format(spelling, parameter.name, parameter.name, at)
   end
   for _, parameter in ipairs(self.inputs) do
     local spelling = ctype.of(types[parameter.name])
@@ -38,31 +38,21 @@ local function source_of(self, types, scalar, loop)
     else
       at = at + 1
       declared[#declared + 1] = ("const %s *%s__"):format(spelling, parameter.name)
-      body[#body + 1] = ("const %s %s = %s__[o%d];"):format(spelling, parameter.name, parameter.name, at)
+      body[#body + 1] = ("const %s %s = %s__[_o%d];"):format(spelling, parameter.name, parameter.name, at)
     end
   end
   declared[#declared + 1] = index .. " n"
-  local more = loops.parameters(loop, "")
-  for _, each in ipairs(more) do declared[#declared + 1] = each end
-  local letters = {}
-  for _, list in ipairs { self.outputs, self.inputs } do
-    for _, parameter in ipairs(list) do
-      if parameter.letter and not letters[parameter.letter] then
-        letters[parameter.letter] = true
-        letters[#letters + 1] = ("typedef %s %s;\n"):format(ctype.of(types[parameter.name]), parameter.letter)
-      end
-    end
-  end
+  for _, each in ipairs(loops.parameters(loop, "_")) do declared[#declared + 1] = each end
   local names = {}
   for _, list in ipairs { self.outputs, self.inputs } do
     for _, parameter in ipairs(list) do names[#names + 1] = types[parameter.name] end
   end
-  return generated.headers(names) .. self.preamble .. table.concat(letters)
+  return generated.headers(names) .. self.preamble .. generated.letters({ self.outputs, self.inputs }, names)
     .. ('extern "C" __global__ void %s(%s) {\n'):format(self.name, table.concat(declared, ", "))
-    .. ("  const %s step = (%s)gridDim.x * blockDim.x;\n"):format(index, index)
-    .. ("  for (%s i = (%s)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {\n    "):format(index, index)
-    .. loops.offsets(loop, "", "i") .. "\n    " .. table.concat(body, "\n    ") .. "\n    "
-    .. self.body .. ";\n    if (n - i <= step) break; // i + step could be too large for its type\n  }\n}\n"
+    .. ("  const %s _step = (%s)gridDim.x * blockDim.x;\n"):format(index, index)
+    .. ("  for (%s i = (%s)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += _step) {\n    "):format(index, index)
+    .. loops.offsets(loop, "_", "i") .. "\n    " .. table.concat(body, "\n    ") .. "\n    "
+    .. self.body .. ";\n    if (n - i <= _step) break; // i + _step could be too large for its type\n  }\n}\n"
 end
 
 -- Results of the call: given ones checked, or new ones of the inputs' common shape.
@@ -171,7 +161,7 @@ function class:__call(...)
       self.kernels[name] = kernel
     end
     arguments[#arguments + 1] = loop.numel
-    local _, more = loops.parameters(loop, "")
+    local _, more = loops.parameters(loop, "_")
     for _, value in ipairs(more) do arguments[#arguments + 1] = value end
     kernel:launch({
       grid = generated.grid(loop.numel, on), block = generated.BLOCK, stream = options and options.stream,

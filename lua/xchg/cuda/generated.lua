@@ -140,6 +140,23 @@ function M.headers(names)
   return table.concat(out)
 end
 
+--- C++ source that gives the letters of parameters their types. `lists` are parameter lists, `names` the dtypes of all.
+---@param lists xchg.cuda.Parameter[][]
+---@param names xchg.dtype[]
+function M.letters(lists, names)
+  local out, seen, at = {}, {}, 0
+  for _, list in ipairs(lists) do
+    for _, parameter in ipairs(list) do
+      at = at + 1
+      if parameter.letter and not seen[parameter.letter] then
+        seen[parameter.letter] = true
+        out[#out + 1] = ("typedef %s %s;\n"):format(ctype.of(names[at]), parameter.letter)
+      end
+    end
+  end
+  return table.concat(out)
+end
+
 --- Compiles a source for a device and gives its kernel.
 ---@param source string
 ---@param name string  of the kernel and the program

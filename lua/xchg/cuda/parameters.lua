@@ -61,6 +61,9 @@ function M.read(where, text, taken)
     if not kind or kind == "" or kind:find("[%*&%[]") then
       error_.raise("bad_argument", "%s: '%s' is no parameter; write a type and a name, such as 'float x' (the elements "
         .. "of a tensor are meant, without * or [])", where, each:match("^%s*(.-)%s*$"))
+    elseif name:find("^_") or name:find("__$") then
+      error_.raise("bad_argument", "%s: '%s' is a name of the kernel's own; choose one without underscores at its ends",
+        where, name)
     elseif taken[name] then
       error_.raise("bad_argument", "%s: the name '%s' is taken; choose another", where, name)
     end

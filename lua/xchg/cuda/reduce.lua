@@ -25,60 +25,77 @@ class.__index = class
 
 function class:__tostring() return ("reduction %s: %s, %s"):format(self.name, self.map, self.combine) end
 
--- Blocks combine `per` elements each. Where several have one result, a second launch combines what they have written.
+-- Where there is little for each result, a thread makes one alone.
+local ALONE = 32
+
+local ALONE_BODY = [[
+  for (INDEX _outer = (INDEX)blockIdx.x * blockDim.x + threadIdx.x; _outer < _count;
+       _outer += (INDEX)gridDim.x * blockDim.x) {
+    _accumulated _sum = (_accumulated)(IDENTITY);
+    OUTER
+    for (INDEX i = 0; i < _inner; i++) {
+    INNER
+    READS
+    _sum = _combined(_sum, (_accumulated)(EXPRESSION));
+    }
+    _out[_Oo1] = (RESULT)_sum;
+    if (_count - _outer <= (INDEX)gridDim.x * blockDim.x) break; // the next could be too large for its type
+  }
+]]
+
+-- A block combines `_per` elements. Where several have one result, a second launch combines what they have written.
+local BLOCK_BODY = [[
+  __shared__ _accumulated _shared[BLOCK];
+  _accumulated _sum = (_accumulated)(IDENTITY);
+  const INDEX _outer = blockIdx.x;
+  OUTER
+  const INDEX _from = (INDEX)blockIdx.y * _per;
+  const INDEX _left = _inner - _from < _per ? _inner - _from : _per;
+  for (INDEX _j = threadIdx.x; _j < _left; _j += blockDim.x) {
+    const INDEX i = _from + _j;
+    INNER
+    READS
+    _sum = _combined(_sum, (_accumulated)(EXPRESSION));
+  }
+  _shared[threadIdx.x] = _sum;
+  for (unsigned _half = blockDim.x / 2; _half > 0; _half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < _half) _shared[threadIdx.x] = _combined(_shared[threadIdx.x], _shared[threadIdx.x + _half]);
+  }
+  if (threadIdx.x == 0) _out[_Oo1 + (INDEX)blockIdx.y] = (RESULT)_shared[0];
+]]
+
+local function is_alone(outer, inner) return inner.numel <= ALONE or outer.numel > 2 ^ 31 - 1 end
+
 local function source_of(self, names, accumulate, result, outer, inner)
   local index = (outer.wide or inner.wide) and "long long" or "int"
-  local declared, reads = { ("%s *out"):format(result) }, {}
+  local declared, reads = { ("%s *_out"):format(result) }, {}
   for k, parameter in ipairs(self.inputs) do
     local spelling = ctype.of(names[k])
     declared[#declared + 1] = ("const %s *%s__"):format(spelling, parameter.name)
-    reads[#reads + 1] = ("const %s %s = %s__[Oo%d + o%d];"):format(spelling, parameter.name, parameter.name, k + 1, k)
+    reads[#reads + 1] = ("const %s %s = %s__[_Oo%d + _o%d];"):format(spelling, parameter.name, parameter.name, k + 1, k)
   end
-  declared[#declared + 1] = index .. " inner"
-  declared[#declared + 1] = index .. " per"
-  local more = loops.parameters(outer, "O")
-  for _, each in ipairs(more) do declared[#declared + 1] = each end
-  more = loops.parameters(inner, "")
-  for _, each in ipairs(more) do declared[#declared + 1] = each end
-  local letters = {}
-  for k, parameter in ipairs(self.inputs) do
-    if parameter.letter and not letters[parameter.letter] then
-      letters[parameter.letter] = true
-      letters[#letters + 1] = ("typedef %s %s;\n"):format(ctype.of(names[k]), parameter.letter)
-    end
-  end
-  return table.concat(letters) .. ([[
-typedef %s accumulated_type;
-static __device__ accumulated_type combined(const accumulated_type a, const accumulated_type b) { return %s; }
-extern "C" __global__ void %s(%s) {
-  __shared__ accumulated_type shared_[%d];
-  accumulated_type sum_ = (accumulated_type)(%s);
-  const %s outer_ = blockIdx.x;
-  %s
-  const %s from_ = (%s)blockIdx.y * per;
-  const %s left_ = inner - from_ < per ? inner - from_ : per;
-  for (%s j_ = threadIdx.x; j_ < left_; j_ += blockDim.x) {
-    const %s i = from_ + j_;
-    %s
-    %s
-    sum_ = combined(sum_, (accumulated_type)(%s));
+  for _, name in ipairs { "_count", "_inner", "_per" } do declared[#declared + 1] = index .. " " .. name end
+  for _, each in ipairs(loops.parameters(outer, "_O")) do declared[#declared + 1] = each end
+  for _, each in ipairs(loops.parameters(inner, "_")) do declared[#declared + 1] = each end
+  local written = {
+    INDEX = index, IDENTITY = self.identity, RESULT = result, BLOCK = tostring(generated.BLOCK),
+    OUTER = loops.offsets(outer, "_O", "_outer"), INNER = loops.offsets(inner, "_", "i"),
+    READS = table.concat(reads, "\n    "), EXPRESSION = self.expression,
   }
-  shared_[threadIdx.x] = sum_;
-  for (unsigned half_ = blockDim.x / 2; half_ > 0; half_ /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half_) shared_[threadIdx.x] = combined(shared_[threadIdx.x], shared_[threadIdx.x + half_]);
-  }
-  if (threadIdx.x == 0) out[Oo1 + (%s)blockIdx.y] = (%s)shared_[0];
-}
-]]):format(accumulate, self.combine, self.name, table.concat(declared, ", "), generated.BLOCK, self.identity, index,
-    loops.offsets(outer, "O", "outer_"), index, index, index, index, index, loops.offsets(inner, "", "i"),
-    table.concat(reads, "\n    "), self.expression, index, result)
+  return generated.letters({ self.inputs }, names)
+    .. ("typedef %s _accumulated;\n"):format(accumulate)
+    .. ("static __device__ _accumulated _combined(const _accumulated a, const _accumulated b) { return %s; }\n"):format(
+      self.combine)
+    .. ('extern "C" __global__ void %s(%s) {\n'):format(self.name, table.concat(declared, ", "))
+    .. (is_alone(outer, inner) and ALONE_BODY or BLOCK_BODY):gsub("%u%u%u+", written) .. "}\n"
 end
 
 -- Launches a kernel whose blocks write one element of `out` for each outer index and chunk.
 local function launch(self, names, out, inputs, outer, inner, chunks, types, on, stream)
-  local key = table.concat({ on, types.result, types.accumulate, loops.key(outer), loops.key(inner), unpack(names) },
-    " ")
+  local alone = is_alone(outer, inner)
+  local key = table.concat({ on, types.result, types.accumulate, loops.key(outer), loops.key(inner),
+    alone and "alone" or "block", unpack(names) }, " ")
   local kernel = self.kernels[key]
   if not kernel then
     local source = generated.headers({ types.result, types.accumulate, unpack(names) }) .. self.preamble
@@ -87,13 +104,15 @@ local function launch(self, names, out, inputs, outer, inner, chunks, types, on,
     self.kernels[key] = kernel
   end
   local values = { out, unpack(inputs) }
+  values[#values + 1] = outer.numel
   values[#values + 1] = inner.numel
   values[#values + 1] = math.max(1, math.ceil(inner.numel / chunks))
   for prefix, loop in ipairs { outer, inner } do
-    local _, more = loops.parameters(loop, prefix == 1 and "O" or "")
+    local _, more = loops.parameters(loop, prefix == 1 and "_O" or "_")
     for _, value in ipairs(more) do values[#values + 1] = value end
   end
-  kernel:launch({ grid = { outer.numel, chunks }, block = generated.BLOCK, stream = stream }, unpack(values))
+  local grid = alone and generated.grid(outer.numel, on) or { outer.numel, chunks }
+  kernel:launch({ grid = grid, block = generated.BLOCK, stream = stream }, unpack(values))
 end
 
 -- Which dimensions go: a set.
