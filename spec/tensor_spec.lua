@@ -164,7 +164,7 @@ for what, row in pairs(OPAQUE) do
           local ok, e = pcall(way)
           assert.is_false(ok, i)
           assert.equal(row[2], e.code)
-          assert.is_truthy(e.message:find(i < 13 and row[3] or "", 1, true), e.message)
+          assert.is_truthy(e.message:find(i < 12 and row[3] or "", 1, true), e.message)
         end
       end
       for i = 1, 100 do

@@ -107,6 +107,7 @@ static int core_attend(lua_State *L) {
     slots->collected_at = end;
   } else if (wanted & XCHG_ATTEND_SWEEP) {
     arena_sweep(L, slots);
+    xchg__use_poll(0);
   }
   if (wanted & XCHG_ATTEND_DRAIN) {
     slots->head.attention &= ~XCHG_ATTEND_DRAIN;

@@ -142,6 +142,11 @@ function Tensor:to(target, options) end
 ---Gives the memory back now; views keep it. Doing it twice is fine, any other use afterwards raises.
 function Tensor:release() end
 
+---The memory is in use on a stream until what is queued there now is done: it is not given back before.
+---@param stream any a Stream, a handle, 1 or 2 (the default streams), a Python stream; nil: the current one
+---@return xchg.Tensor
+function Tensor:record_stream(stream) end
+
 ---A Python object that no Lua value says as well. `o.name` is an attribute, `o[number]` an item in Python's own
 ---numbering, `o(...)` and `o:method(...)` call; operators are Python's. `==` asks for identity.
 ---@class xchg.python.Object : userdata

@@ -400,6 +400,52 @@ static void the_budget_asks_for_collections(void) {
   xchg__slots_close(&slots);
 }
 
+/* Each device has a budget of its own, and none before somebody who knows its memory gives it one. */
+static void places_have_their_own_budgets(void) {
+  enum { MIB = 1 << 20, PLACE = 3 };
+  xchg_slots slots;
+  xchg_statistics stats;
+  xchg_description description = {
+      .data = &slots, .dtype = XCHG_DTYPE_INT8, .device_type = kDLCUDA, .device_id = 2, .ndim = 2, .shape = SHAPE};
+  xchg_tensor t;
+  xchg_storage *storage;
+  xchg__slots_init(&slots);
+  storage = xchg__storage_new(10 * MIB, NULL, NULL, NULL, 1, NULL);
+  xchg__storage_put(storage, PLACE);
+  CHECK_EQUAL(xchg__tensor_new(&slots, &t, &description, storage, NULL), 0);
+  CHECK_EQUAL(slots.head.attention, 0);
+  xchg_stats(&slots.head, &stats);
+  CHECK_EQUAL(stats.device_bytes[PLACE - 1], 10 * MIB);
+  CHECK_EQUAL(stats.external_bytes, 10 * MIB);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_BYTES), 0);
+
+  CHECK_EQUAL(xchg__budget_known(PLACE), 0);
+  CHECK_EQUAL(xchg__budget_of(PLACE, 0), 0);
+  xchg__budget_default(PLACE, 8 * MIB);
+  xchg__budget_default(PLACE, 99 * MIB);
+  CHECK_EQUAL(xchg__budget_of(PLACE, 0), 8 * MIB);
+  CHECK(xchg__budget_exceeded(PLACE) && !xchg__budget_exceeded(0) && !xchg__budget_exceeded(PLACE - 1));
+  xchg__slots_notice(&slots, PLACE, 1); /* small amounts of a device are looked at too */
+  CHECK_EQUAL(slots.head.attention, XCHG_ATTEND_COLLECT);
+  slots.head.attention = 0;
+  xchg__slots_notice(&slots, 0, MIB);
+  CHECK_EQUAL(slots.head.attention, 0);
+  xchg__budget_settle(); /* all of it is in use */
+  xchg__slots_notice(&slots, PLACE, MIB);
+  CHECK_EQUAL(slots.head.attention, 0);
+
+  /* A queued release of device memory is drained at once, however little it is. */
+  xchg_tensor_release(&slots.head, &t);
+  CHECK_EQUAL(slots.head.attention, XCHG_ATTEND_DRAIN);
+  CHECK_EQUAL(xchg__release_drain(0), 1);
+  xchg_stats(&slots.head, &stats);
+  CHECK_EQUAL(stats.device_bytes[PLACE - 1], 0);
+  CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_PENDING_DEVICE), 0);
+  CHECK_EQUAL(xchg__budget_of(PLACE, MIB), 8 * MIB);
+  CHECK_EQUAL(xchg__budget_of(PLACE, -1), MIB);
+  xchg__slots_close(&slots);
+}
+
 static void names(void) {
   CHECK_TEXT(xchg_device_name(kDLCPU), "cpu");
   CHECK_TEXT(xchg_device_name(kDLCUDAManaged), "cuda_managed");
@@ -425,6 +471,7 @@ int main(void) {
   closed_states_make_nothing();
   waiting_releases_ask_for_attention();
   the_budget_asks_for_collections();
+  places_have_their_own_budgets();
   names();
   CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 0);
   CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_BYTES), 0);

@@ -50,14 +50,17 @@ function M.budget(where, id, bytes)
   return tonumber(out[0])
 end
 
+-- What C has said, while others use the scratch error. There is one: nothing reclaims inside a finalizer.
+local kept = ffi.new("xchg_error")
+
 --- After C has answered that there is no memory: drops Lua's garbage, waits for the device, gives back what is not in
 -- use. False where nothing can be done: a finalizer must not collect, and the program may have stopped the collector.
 ---@param id integer
 ---@return boolean
 function M.reclaim(id)
   if not collectgarbage("isrunning") then return false end
-  local kept = ffi.new("xchg_error", err)
-  err.code = 0
+  ffi.copy(kept, err, ffi.sizeof(kept))
+  err.code = 0 -- finalizers use it too
   collectgarbage()
   collectgarbage() -- what the first one's finalizers let go of
   core.collect()
