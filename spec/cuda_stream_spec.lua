@@ -28,6 +28,16 @@ local function lazily(fn)
   if not ok then error(problem, 0) end
 end
 
+-- The default streams come to life with their first use.
+setup(function()
+  for device = 0, cuda.device_count() - 1 do
+    vector(0, "cuda:" .. device):release()
+    cuda.with_device(device, function()
+      for number = 1, 2 do cuda.external_stream(number):record():release() end
+    end)
+  end
+end)
+
 after_each(cuda_.reports_none)
 
 describe("a stream", function()
