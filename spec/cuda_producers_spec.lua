@@ -27,6 +27,7 @@ teardown(function() ns, missing = nil, nil end)
 after_each(function()
   py.exec("x = y = s = None", ns)
   capsules.collect()
+  py.exec("gc.freeze()", ns) -- with large libraries loaded, the next collection would take long
   cuda_.reports_none()
 end)
 

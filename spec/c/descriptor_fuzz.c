@@ -72,8 +72,9 @@ static int find_known(DLDataType type) {
 static int device_known(int32_t type) {
   return type >= 1 && type <= 18 && type != 5 && type != 6;
 }
-static int device_streams(int32_t type) {
-  return type == 2 || type == 10 || type == 13;
+/* The host is one device. */
+static int device_single(int32_t type) {
+  return type == 1 || type == 3 || type == 11;
 }
 static int device_handle(int32_t type) {
   return type == 4 || type == 7 || type == 8 || type == 15;
@@ -101,7 +102,7 @@ static truth look(const DLTensor *t) {
   is.compact = 1;
   is.first = (wide)(uintptr_t)t->data + (wide)t->byte_offset;
   if (t->ndim < 0 || t->ndim > 64 || (t->ndim > 0 && t->shape == NULL) || type < 0 ||
-      !device_known(t->device.device_type) || device_streams(t->device.device_type))
+      !device_known(t->device.device_type))
     return is;
   bits = (wide)t->dtype.bits * t->dtype.lanes;
   for (int d = 0; d < t->ndim; d++) {
@@ -139,7 +140,7 @@ static void check_one(const DLTensor *t, uint64_t flags) {
   xchg__checked out = {0};
   xchg_error err = {0};
   const wide end = (wide)1 << 64;
-  int code = xchg__descriptor_check(&out, t, flags, &err);
+  int code = xchg__descriptor_check(&out, t, flags, "dlpack", &err);
   int handle, packed;
   EXPECT((code == 0) == (err.code == 0));
   EXPECT(code == err.code);
@@ -158,6 +159,7 @@ static void check_one(const DLTensor *t, uint64_t flags) {
     wide bits = (wide)type[1] * type[2];
     EXPECT(out.description.ndim == t->ndim && out.description.shape == t->shape);
     EXPECT(out.description.device_type == t->device.device_type);
+    EXPECT(out.description.device_id == (device_single(t->device.device_type) ? 0 : t->device.device_id));
     EXPECT(out.description.readonly == (int)(flags & 1));
     EXPECT(xchg_dtype_info(out.description.dtype)->code == type[0]);
     EXPECT(xchg_dtype_info(out.description.dtype)->bits == bits);
@@ -177,6 +179,7 @@ static void check_one(const DLTensor *t, uint64_t flags) {
     /* Every byte of every element has an address. */
     EXPECT(is.first + is.low / 8 >= 0 && is.first + is.high / 8 < end);
     EXPECT((wide)out.bytes == (is.high - is.low) / 8 + 1);
+    EXPECT((wide)(uintptr_t)out.start == is.first + is.low / 8);
     for (int d = 0; d < t->ndim; d++)
       EXPECT(out.description.strides == NULL || out.description.strides[d] == t->strides[d]);
     return;

@@ -11,9 +11,21 @@
 
 /* ---- reading the dictionary ------------------------------------------------------------------------- */
 
+typedef enum { VERSION, MASK, SHAPE, TYPESTR, DESCR, STRIDES, DATA, STREAM, KEYS } key_number;
+static const char *const key_texts[KEYS] = {"version", "mask",    "shape", "typestr",
+                                            "descr",   "strides", "data",  "stream"};
+static PyObject *keys[KEYS]; /* interned once, under the GIL */
+
+static int keys_prepare(void) {
+  for (int i = 0; i < KEYS; i++)
+    if (keys[i] == NULL && (keys[i] = xchg__py.PyUnicode_InternFromString(key_texts[i])) == NULL)
+      return -1;
+  return 0;
+}
+
 /* New reference, NULL where the key is absent or None. Leaves no exception. */
-static PyObject *field(PyObject *dict, const char *key) {
-  PyObject *value = xchg__py.PyDict_GetItemString(dict, key);
+static PyObject *field(PyObject *dict, key_number key) {
+  PyObject *value = xchg__py.PyDict_GetItemWithError(dict, keys[key]);
   if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear();
   if (value == NULL || value == xchg__py._Py_NoneStruct)
@@ -77,7 +89,7 @@ static int integers_of(PyObject *sequence, int64_t *out, int room) {
 
 static int read_version(int64_t *out, PyObject *dict, xchg_error *err) {
   static const char cure[] = "the producer must give an integer from 0 to 3";
-  PyObject *value = field(dict, "version");
+  PyObject *value = field(dict, VERSION);
   int code = 0;
   if (value == NULL || signed_of(value, out) != 0 || *out < 0)
     code = refuse("version", value, cure, err);
@@ -89,7 +101,7 @@ static int read_version(int64_t *out, PyObject *dict, xchg_error *err) {
 }
 
 static int read_shape(xchg__cai *out, PyObject *dict, xchg_error *err) {
-  PyObject *value = field(dict, "shape");
+  PyObject *value = field(dict, SHAPE);
   int ndim = value != NULL ? integers_of(value, out->shape, XCHG_MAX_NDIM) : -1, code = 0;
   if (ndim < 0)
     code = refuse("shape", value, "the producer must give a tuple of at most 64 integers", err);
@@ -100,7 +112,7 @@ static int read_shape(xchg__cai *out, PyObject *dict, xchg_error *err) {
 }
 
 static int read_strides(xchg__cai *out, PyObject *dict, int itemsize, xchg_error *err) {
-  PyObject *value = field(dict, "strides");
+  PyObject *value = field(dict, STRIDES);
   int ndim = out->tensor.ndim, code = 0;
   out->tensor.strides = NULL;
   if (value == NULL)
@@ -126,7 +138,7 @@ static int read_strides(xchg__cai *out, PyObject *dict, int itemsize, xchg_error
 
 static int read_data(xchg__cai *out, PyObject *dict, xchg_error *err) {
   static const char cure[] = "the producer must give a tuple (address, read-only)";
-  PyObject *value = field(dict, "data"), *address = NULL, *readonly = NULL;
+  PyObject *value = field(dict, DATA), *address = NULL, *readonly = NULL;
   uint64_t number = 0;
   int code = 0;
   if (value != NULL && has_flag(value, XCHG_PY_TUPLE_SUBCLASS | XCHG_PY_LIST_SUBCLASS) &&
@@ -153,7 +165,7 @@ static int read_data(xchg__cai *out, PyObject *dict, xchg_error *err) {
 }
 
 static int read_mask(PyObject *dict, xchg_error *err) {
-  PyObject *value = field(dict, "mask");
+  PyObject *value = field(dict, MASK);
   if (value == NULL)
     return 0;
   xchg__py.Py_DecRef(value);
@@ -163,7 +175,7 @@ static int read_mask(PyObject *dict, xchg_error *err) {
 }
 
 static int read_stream(xchg__cai *out, PyObject *dict, int64_t version, xchg_error *err) {
-  PyObject *value = version >= 3 ? field(dict, "stream") : NULL;
+  PyObject *value = version >= 3 ? field(dict, STREAM) : NULL;
   uint64_t number = 0;
   int code = 0;
   out->stream = NULL;
@@ -180,7 +192,7 @@ static int read_stream(xchg__cai *out, PyObject *dict, int64_t version, xchg_err
 }
 
 static int read_type(xchg__cai *out, PyObject *dict, int32_t dtype, xchg_error *err) {
-  PyObject *value = field(dict, "typestr"), *fields = field(dict, "descr");
+  PyObject *value = field(dict, TYPESTR), *fields = field(dict, DESCR);
   int32_t number = XCHG_DTYPE_NONE;
   int code = value == NULL || !has_flag(value, XCHG_PY_UNICODE_SUBCLASS)
                  ? refuse("typestr", value, "the producer must give a string such as '<f4'", err)
@@ -234,7 +246,7 @@ static int refuse_attribute(PyObject *object, xchg_error *err) {
 
 int xchg__cai_read(xchg__cai *out, PyObject *object, int32_t dtype, xchg_error *err) {
   int code;
-  if (xchg__producer_prepare() != 0) {
+  if (xchg__producer_prepare() != 0 || keys_prepare() != 0) {
     xchg__py.PyErr_Clear();
     return xchg__error_set(err, XCHG_E_MEMORY, "from_cai: Python has no memory");
   }

@@ -111,7 +111,8 @@
   R(PyObject *, PyDict_New, (void))                                                                                    \
   R(int, PyDict_SetItem, (PyObject *, PyObject *, PyObject *))                                                         \
   R(int, PyDict_SetItemString, (PyObject *, const char *, PyObject *))                                                 \
-  R(PyObject *, PyDict_GetItemString, (PyObject *, const char *)) /* borrowed */                                       \
+  R(PyObject *, PyDict_GetItemString, (PyObject *, const char *))  /* borrowed */                                      \
+  R(PyObject *, PyDict_GetItemWithError, (PyObject *, PyObject *)) /* borrowed */                                      \
   R(PyObject *, PySet_New, (PyObject *))                                                                               \
   /* capsules */                                                                                                       \
   R(int, PyCapsule_IsValid, (PyObject *, const char *))                                                                \
