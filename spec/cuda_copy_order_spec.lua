@@ -6,7 +6,13 @@ local raises = require "spec.support.raises"
 
 local cuda = xchg.cuda
 
+local asked = cuda_.simulated and cuda.sim.setting "SCHEDULE"
+
+-- From here on to the end of the test nothing runs before somebody waits for it.
+local function lazily() cuda.sim.schedule "lazy" end
+
 after_each(function()
+  if asked then cuda.sim.schedule(asked) end
   if cuda_.simulated then cuda.sim.fail() end
   cuda_.reports_none()
 end)
@@ -16,6 +22,7 @@ describe("the order of copies", function()
 
   it("is that of the current stream, and nobody else is waited for", function()
     cuda_.only_simulated()
+    lazily()
     local t, side = filled(1), cuda.stream { nonblocking = true, device = 0 }
     cuda.synchronize(0)
     cuda.with_stream(side, t.fill_, t, 2)
@@ -32,7 +39,6 @@ describe("the order of copies", function()
         side:wait(cuda.current_stream(0))
       end
     end
-    cuda.sim.schedule "lazy"
   end)
 
   it("is that of the stream that is named", function()
@@ -92,6 +98,7 @@ end)
 describe("a copy waits", function()
   it("for pinned and managed memory unless it is not to block", function()
     cuda_.only_simulated()
+    lazily()
     for _, place in ipairs { "cuda_host", "cuda_managed" } do
       local t = xchg.tensor({ 1, 2, 3 }, { device = "cuda:0" })
       local home = xchg.zeros({ 3 }, { device = place })
@@ -111,6 +118,21 @@ describe("a copy waits", function()
       ffi.cast("double *", home.ptr)[0] = 8
       assert.same({ 8, 4, 4 }, t:to("cpu"):totable())
     end
+  end)
+
+  it("for host memory that is pinned and does not say so", function()
+    cuda_.only_simulated()
+    lazily()
+    local handmade = require "spec.support.handmade"
+    local pinned = xchg.full({ 8 }, 3, { device = "cuda_host" })
+    local named = handmade.tensor { data = pinned.ptr, shape = { 8 } }
+    assert.equal("cpu", named.device)
+    local t = named:to("cuda:0", { non_blocking = true })
+    ffi.cast("double *", pinned.ptr)[0] = 9
+    assert.equal(3, t:to("cpu")[1])
+    local home = handmade.tensor { data = pinned.ptr, shape = { 8 } }
+    home:copy_(t:fill_(5), { non_blocking = true })
+    assert.equal(5, pinned[1])
   end)
 
   it("for host memory that is not pinned, always", function()
@@ -148,12 +170,15 @@ describe("in a capture", function()
     local turned = xchg.zeros({ 2, 2 }, { dtype = "float32", device = "cuda:0" })
     local pinned = xchg.zeros({ 2, 2 }, { dtype = "float32", device = "cuda_host" })
     local mark = xchg.zeros({ 2 }, { device = "cuda_host" })
+    local other = xchg.zeros({ 2, 2 }, { device = "cuda_host" })
     cuda.synchronize(0)
     local graph = cuda.graph(function()
       turned:copy_(t:transpose(1, 2))
       turned[{ 1, { 1, 1 } }] = 9
       pinned:copy_(turned)
       mark:fill_(5)
+      other:copy_(pinned)
+      other:transpose(1, 2)[{ {}, 1 }] = mark
     end)
     cuda.synchronize(0)
     assert.same({ { 0, 0 }, { 0, 0 } }, pinned:totable())
@@ -161,6 +186,7 @@ describe("in a capture", function()
     cuda.synchronize(0)
     assert.same({ { 9, 3 }, { 2, 4 } }, pinned:totable())
     assert.same({ 5, 5 }, mark:totable())
+    assert.same({ { 5, 5 }, { 2, 4 } }, other:totable())
     t:fill_(6)
     graph:launch()
     cuda.synchronize(0)

@@ -165,9 +165,7 @@ static int pageable_check(const xchg_cuda_stream *stream, xchg_error *err) {
 
 /* Neither side is a device's: the host copies when the stream has done what may touch this memory. */
 static int host_copy(const xchg_tensor *dst, const xchg_tensor *src, xchg_cuda_stream *stream, xchg_error *err) {
-  int code = pageable_check(stream, err);
-  if (code == 0)
-    code = xchg__stage_wait(stream, err);
+  int code = xchg__stage_wait(stream, err);
   return code != 0 ? code : xchg_tensor_copy(dst, src, err);
 }
 
@@ -253,42 +251,48 @@ static int is_host(xchg__copy_place place) {
   return place == XCHG_PLACE_PINNED || place == XCHG_PLACE_PAGEABLE;
 }
 
+/* On a stream whose device is current. */
+static int copy_queue(xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src, const copy_way *way,
+                      xchg_cuda_stream *stream, int nonblocking, xchg_error *err) {
+  xchg_tensor dst_bytes, src_bytes;
+  int64_t dst_dims[2], src_dims[2];
+  int capturing, code;
+  if (is_host(way->to) && is_host(way->from)) {
+    if ((code = xchg__copy_capturing(stream, "copy", &capturing, err)) != 0)
+      return code;
+    if (!capturing)
+      return host_copy(dst, src, stream, err);
+  }
+  if (xchg_dtype_info(dst->_dtype)->bits % 8 == 0)
+    return device_copy(arena, dst, src, way, stream, nonblocking, err);
+  if ((code = packed_check(arena, dst, src, err)) != 0)
+    return code;
+  dst_bytes = bytes_of(dst, dst_dims);
+  src_bytes = bytes_of(src, src_dims);
+  return device_copy(arena, &dst_bytes, &src_bytes, way, stream, nonblocking, err);
+}
+
 int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src, xchg_cuda_stream *stream,
                        int32_t nonblocking, xchg_error *err) {
   copy_way way;
   xchg__cuda_guard guard;
-  xchg_tensor dst_bytes, src_bytes;
-  int64_t dst_dims[2], src_dims[2];
   int32_t device;
   int code = tensors_check(dst, src, err);
   if (code == 0)
     code = xchg__copy_side(&way.to, dst, "copy", err);
   if (code == 0)
     code = xchg__copy_side(&way.from, src, "copy", err);
-  if (code != 0)
+  if (code == 0)
+    code = xchg__cast_check(dst->_dtype, src->_dtype, err);
+  if (code != 0 || dst->_numel == 0)
     return code;
-  int hosts = is_host(way.to) && is_host(way.from);
   way.across = way.to == XCHG_PLACE_DEVICE && way.from == XCHG_PLACE_DEVICE && dst->_device_id != src->_device_id;
-  if ((code = xchg__cast_check(dst->_dtype, src->_dtype, err)) != 0)
-    return code;
-  if (!hosts && xchg_dtype_info(dst->_dtype)->bits % 8 != 0 && (code = packed_check(arena, dst, src, err)) != 0)
-    return code;
-  if (dst->_numel == 0)
-    return 0;
   if (stream == NULL && ((code = home_of(&device, dst, src, err)) != 0 ||
                          (stream = xchg__cuda_stream_current(arena, device, err)) == NULL))
     return code != 0 ? code : err != NULL ? err->code : XCHG_E_CUDA;
   if ((code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
     return code;
-  if (hosts) {
-    code = host_copy(dst, src, stream, err);
-  } else if (xchg_dtype_info(dst->_dtype)->bits % 8 != 0) {
-    dst_bytes = bytes_of(dst, dst_dims);
-    src_bytes = bytes_of(src, src_dims);
-    code = device_copy(arena, &dst_bytes, &src_bytes, &way, stream, nonblocking, err);
-  } else {
-    code = device_copy(arena, dst, src, &way, stream, nonblocking, err);
-  }
+  code = copy_queue(arena, dst, src, &way, stream, nonblocking, err);
   xchg__cuda_leave(&guard);
   return code;
 }

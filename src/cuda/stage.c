@@ -4,6 +4,7 @@
 #include "cuda/failure.h"
 #include "cuda/gather.h"
 #include "cuda/guard.h"
+#include "cuda/memory.h"
 #include "cuda/move.h"
 #include "cuda/pending.h"
 #include "cuda/piece.h"
@@ -23,17 +24,29 @@ int xchg__stage_wait(xchg_cuda_stream *stream, xchg_error *err) {
   return 0;
 }
 
-/* Where no staging buffer is needed, the copy may read pageable memory after the call has returned. */
-static int source_settle(const xchg__copy_job *job) {
+/* Whether the device reads memory of the host as it lies: then a copy needs no staging buffer, and may read pageable
+ * memory after the call has returned. */
+static int reads_pageable(int32_t device) {
   static int8_t reads[XCHG_CUDA_MAX_DEVICES]; /* 0: not asked yet, 1: no, 2: yes */
-  int32_t device = job->stream->device;
   int8_t known = __atomic_load_n(&reads[device], __ATOMIC_RELAXED);
   if (known == 0) {
     int value = 0, result = xchg__rt.cudaDeviceGetAttribute(&value, PAGEABLE_ACCESS, device);
     known = result == 0 && value == 0 ? 1 : 2;
-    __atomic_store_n(&reads[device], known, __ATOMIC_RELAXED);
+    if (result == 0)
+      __atomic_store_n(&reads[device], known, __ATOMIC_RELAXED);
+    else
+      xchg__rt.cudaGetLastError();
   }
-  return known == 1 ? 0 : xchg__stage_wait(job->stream, job->err);
+  return known == 2;
+}
+
+/* The source may be written again: it was staged, or it is waited for. Arrays of the host may lie in pinned memory without
+ * saying so (those of numba.cuda.pinned_array do). */
+static int source_settle(const xchg__copy_job *job, const xchg_tensor *src) {
+  xchg__memory_place place;
+  if (!reads_pageable(job->stream->device) && xchg__memory_where(&place, src->_ptr, NULL) == 0 && place.kind == 0)
+    return 0;
+  return xchg__stage_wait(job->stream, job->err);
 }
 
 /* ---- within one device --------------------------------------------------------------------------- */
@@ -104,10 +117,11 @@ static int up_through_device(const xchg__copy_job *job, const xchg_tensor *dst, 
 
 int xchg__stage_up(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg__piece seed, compact = {.storage = NULL};
-  const xchg_tensor *from = &seed.head;
+  const xchg_tensor *from = src;
   int code = by_calls(job, dst, src, XCHG_MOVE_TO_DEVICE);
   if (code == 1) {
     xchg__piece_seed(&seed, src);
+    from = &seed.head;
     if ((dst->_dtype != src->_dtype || !xchg__piece_is_compact(&seed)) &&
         (code = xchg__piece_on_host(&compact, from, dst->_dtype, job->err)) == 0 &&
         (code = xchg_tensor_copy(&compact.head, from, job->err)) == 0)
@@ -116,7 +130,7 @@ int xchg__stage_up(const xchg__copy_job *job, const xchg_tensor *dst, const xchg
       code = up_through_device(job, dst, from);
   }
   if (code == 0)
-    code = source_settle(job);
+    code = source_settle(job, from);
   xchg__piece_free(&compact);
   return code;
 }
