@@ -237,7 +237,7 @@ describe("a context", function()
   end)
 
   it("that others have changed inside of with_device is put back", function()
-    assert.equal("true 0\ntrue 0\ntrue 1\n", run [[
+    assert.equal("true 0\ntrue 0\ntrue 1\ntrue 0\n", run [[
       cuda.synchronize(0)
       local mine = current()
       local function told(expected) print(tostring(current() == expected) .. " " .. current_device()) end
@@ -248,6 +248,10 @@ describe("a context", function()
       assert(runtime.cudaSetDevice(1) == 0)
       cuda.with_device(0, function() assert(runtime.cudaSetDevice(0) == 0) end)
       told(primary(1))
+      assert(runtime.cudaSetDevice(0) == 0)
+      while current() ~= nil do assert(driver.cuCtxSetCurrent(nil) == 0) end
+      cuda.with_device(1, function() assert(driver.cuCtxPushCurrent_v2(primary(0)) == 0) end)
+      told(nil)
     ]])
   end)
 

@@ -1,6 +1,7 @@
 -- What editors are told: types/xchg.lua and the annotations under lua/ name what there is, and nothing else.
 local child = require "spec.support.child"
 local error_ = require "xchg.error"
+local cuda = require("spec.support.cuda").cuda
 local xchg = require "xchg"
 
 local types = child.read "types/xchg.lua"
@@ -84,6 +85,9 @@ describe("the annotations", function()
     assert.is_false(ok)
     assert.is_true(error_.is(e))
     for name in pairs(e) do there[name] = true end
+    ok, e = pcall(function() return cuda.device(0).attributes[99999] end)
+    assert.is_false(ok)
+    for name in pairs(e) do there[name] = true end
     assert.equal(sorted(there), sorted(told))
   end)
 
@@ -93,10 +97,11 @@ describe("the annotations", function()
 
   it("stand before every function of the library that a user calls", function()
     local rows = {
-      { "lua/xchg/create.lua", { "empty", "zeros", "ones", "full", "tensor" } }, { "lua/xchg/copy.lua", { "equal" } }, { "lua/xchg/slots.lua", { "is_tensor", "stats", "budget" } },
-      { "lua/xchg/exchange.lua", { "from_dlpack" } },
+      { "lua/xchg/create.lua", { "empty", "zeros", "ones", "full", "tensor" } },
+      { "lua/xchg/copy.lua", { "equal" } }, { "lua/xchg/slots.lua", { "is_tensor", "stats", "budget" } },
+      { "lua/xchg/exchange.lua", { "from_dlpack", "from_cai" } },
     }
-    local told = { _VERSION = true, python = true }
+    local told = { _VERSION = true, python = true, cuda = true }
     for _, row in ipairs(rows) do
       local text = child.read(row[1])
       for _, name in ipairs(row[2]) do
