@@ -89,8 +89,8 @@ int xchg__use_add(xchg_storage *storage, xchg_cuda_stream *stream, xchg_error *e
 }
 
 static void use_free(use *one) {
-  if (one->event != NULL && !xchg__cuda_gone())
-    xchg__rt.cudaEventDestroy(one->event);
+  if (one->event != NULL && !xchg__cuda_gone() && xchg__rt.cudaEventDestroy(one->event) != 0)
+    xchg__rt.cudaEventDestroy(one->event); /* the first answer may have been about something else */
   xchg_cuda_stream_release(one->stream);
   free(one);
 }
