@@ -107,7 +107,6 @@ describe("options of compile", function()
     { { std = "C++14" }, "201402", source = "__global__ void k(long *y) { *y = __cplusplus; }" },
     { { default_device = true }, "mul", source = "int f(int a) { return a * a; } __global__ void k(int *y) { *y = f(*y); }",
       base = false },
-    { { restrict = true }, "ld.global.nc", source = "__global__ void k(float *y, const float *x) { y[0] = 1; y[1] = x[0]; }" },
     { { options = { "-DX=77" } }, "77", source = "#ifndef X\n#define X 1\n#endif\n__global__ void k(int *y) { *y = X; }" },
     { { arch = "compute_80" }, ".target sm_80" },
     { { arch = 80 }, ".target sm_80" },
@@ -137,8 +136,8 @@ describe("options of compile", function()
     local source = "__global__ void k(float *y) { float a[64]; for (int i = 0; i < 64; i++) a[i] = y[i * 3]; "
       .. "for (int i = 0; i < 64; i++) y[i * 5] = a[63 - i]; }"
     local free = cuda.compile(source, { arch = "sm_90", cache = false })
-    assert.are_not.equal(free.cubin, cuda.compile(source, { arch = "sm_90", maxrregcount = 24, cache = false }).cubin)
-    assert.equal(free.cubin, cuda.compile(source, { arch = "sm_90", maxrregcount = 255, cache = false }).cubin)
+    local few = cuda.compile(source, { arch = "sm_90", maxrregcount = 24, cache = false })
+    assert.is_true(#free.cubin > 0 and free.cubin ~= few.cubin)
   end)
 
   it("suit the current device where no architecture is asked for", function()
@@ -215,6 +214,8 @@ describe("options of compile", function()
     { "unsupported_dtype", "defines.X: CUDA C++ has no type for float4_e2m1fn", { defines = { X = "float4_e2m1fn" } } },
     { "bad_argument", "refuses an option: unrecognized option --nonsense found", { options = { "--nonsense" } } },
     { "bad_argument", "options: '-arch=sm_90' is the option arch = here", { options = { "-arch=sm_90" } } },
+    { "bad_argument", "NVRTC does not forget '--restrict' for later programs", { options = { "--restrict" } } },
+    { "bad_argument", "declare the pointers of the kernel __restrict__", { options = { "-restrict" } } },
     { "wrong_type", "options[1] must be a string, got true", { options = { true } } },
   } do
     it(("are refused: %s"):format(row[2]), function()

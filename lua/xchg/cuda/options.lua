@@ -30,7 +30,6 @@ local raise = error_.raise
 ---@field lineinfo boolean?  lines of the source in the code; default: on the simulated device
 ---@field debug boolean?     no optimisation, and what debuggers want
 ---@field maxrregcount integer?  registers that a thread may take
----@field restrict boolean?  pointer parameters do not alias
 ---@field default_device boolean?  functions without a space are __device__
 ---@field minimal boolean?   leaves language features out, to compile faster
 ---@field suppress integer|integer[]?  numbers of warnings that are not wanted
@@ -39,7 +38,7 @@ local known = {
   name = "string", arch = "string|number", std = "string", include = "string|table", defines = "table", names = "table",
   headers = "table", options = "table", cache = "boolean|string", fast_math = "boolean", ftz = "boolean",
   fmad = "boolean", prec_div = "boolean", prec_sqrt = "boolean", lineinfo = "boolean", debug = "boolean",
-  maxrregcount = "number", restrict = "boolean", default_device = "boolean", minimal = "boolean",
+  maxrregcount = "number", default_device = "boolean", minimal = "boolean",
   suppress = "number|table",
 }
 
@@ -53,7 +52,7 @@ table.sort(order)
 -- NVRTC's words for what is true or false, and for what is only on.
 local switches = { ftz = "-ftz=", fmad = "-fmad=", prec_div = "-prec-div=", prec_sqrt = "-prec-sqrt=" }
 local flags = {
-  fast_math = "--use_fast_math", debug = "-G", restrict = "--restrict", default_device = "-default-device",
+  fast_math = "--use_fast_math", debug = "-G", default_device = "-default-device",
   minimal = "--minimal",
 }
 local switch_order, flag_order = {}, {}
@@ -173,6 +172,10 @@ local function add_raw(where, spec, raw)
     end
     if option:find("^%-arch") or option:find("^%-%-gpu%-architecture") then
       raise("bad_argument", "%s: options: '%s' is the option arch = here", where, option)
+    elseif option:find("^%-%-?restrict") then
+      -- Seen in 12.9 and 13.5: all programs of the process are compiled so from then on.
+      raise("bad_argument", "%s: options: NVRTC does not forget '%s' for later programs, which it may make wrong; "
+        .. "declare the pointers of the kernel __restrict__", where, option)
     end
   end
 end
