@@ -633,6 +633,31 @@ describe("a stream of a Python library", function()
     cuda.synchronize(1)
   end)
 
+  it("of cuda.core may go with its Stream, and memory that it uses is not given out before it is done", function()
+    if child.foreign_refused() then pending(child.foreign_refused()) end
+    local core = needs "cuda.core"
+    lazily(function()
+      core.Device(0):set_current()
+      local x = vector(0)
+      cuda.synchronize()
+      do
+        local theirs = core.Device(0):create_stream()
+        cuda.with_stream(theirs, x.fill_, x, 8)
+      end
+      -- Both the Stream and what owns it are garbage of one cycle, and the fill is still to be done.
+      for _ = 1, 3 do
+        collectgarbage()
+        collectgarbage()
+        xchg.python.collect()
+      end
+      x:release()
+      local y = vector(3)
+      cuda.synchronize()
+      assert.are.equal(3, first(y))
+      y:release()
+    end)
+  end)
+
   it("of numba-cuda orders with ours", function()
     if child.foreign_refused() then pending(child.foreign_refused()) end
     local numba = needs "numba.cuda"

@@ -16,7 +16,8 @@ enum { NO_TIMING = 2 /* flag of cudaEventCreateWithFlags */ };
 #define PER_THREAD ((void *)2)
 
 static xchg_cuda_stream legacy[XCHG_CUDA_MAX_DEVICES];
-static xchg_cuda_stream *aside[XCHG_CUDA_MAX_DEVICES];
+static pthread_once_t legacy_once = PTHREAD_ONCE_INIT;
+static xchg_cuda_stream *aside[XCHG_CUDA_MAX_DEVICES]; /* atomic */
 static pthread_mutex_t aside_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int check_device(int32_t device, xchg_error *err) {
@@ -29,11 +30,17 @@ static int check_device(int32_t device, xchg_error *err) {
 
 /* ---- records ------------------------------------------------------------------------------------ */
 
+static void legacy_fill(void) {
+  for (int32_t device = 0; device < XCHG_CUDA_MAX_DEVICES; device++) {
+    legacy[device].handle = LEGACY;
+    legacy[device].device = device;
+  }
+}
+
 xchg_cuda_stream *xchg_cuda_stream_legacy(int32_t device, xchg_error *err) {
   if (check_device(device, err) != 0)
     return NULL;
-  legacy[device].handle = LEGACY;
-  legacy[device].device = device;
+  pthread_once(&legacy_once, legacy_fill);
   return &legacy[device];
 }
 
@@ -142,7 +149,7 @@ void xchg__cuda_stream_retain(xchg_cuda_stream *stream) {
 }
 
 static int is_static(const xchg_cuda_stream *stream) {
-  return stream == &legacy[stream->device] || stream == aside[stream->device];
+  return stream == &legacy[stream->device] || stream == __atomic_load_n(&aside[stream->device], __ATOMIC_ACQUIRE);
 }
 
 /* Handles are destroyed whatever device is current. */
@@ -183,7 +190,7 @@ void xchg_cuda_stream_close(xchg_cuda_stream *stream) {
   if (stream != NULL && (stream->flags & XCHG_CUDA_STREAM_EXTERNAL) != 0 && stream->handle != PER_THREAD &&
       __atomic_load_n(&stream->references, __ATOMIC_ACQUIRE) > 1 && !xchg__cuda_gone()) {
     stream->last = record_last(stream);
-    stream->flags |= XCHG_CUDA_STREAM_CLOSED;
+    __atomic_fetch_or(&stream->flags, XCHG_CUDA_STREAM_CLOSED, __ATOMIC_RELEASE);
   }
   xchg_cuda_stream_release(stream);
 }
@@ -222,18 +229,24 @@ xchg_cuda_stream *xchg__cuda_stream_aside(int32_t device, xchg_error *err) {
   xchg_cuda_stream *stream;
   if (check_device(device, err) != 0)
     return NULL;
+  if ((stream = __atomic_load_n(&aside[device], __ATOMIC_ACQUIRE)) != NULL)
+    return stream;
   pthread_mutex_lock(&aside_lock);
-  if (aside[device] == NULL)
-    xchg_cuda_stream_new(&aside[device], device, XCHG_CUDA_STREAM_NONBLOCKING, 0, err);
-  stream = aside[device];
+  if ((stream = aside[device]) == NULL &&
+      xchg_cuda_stream_new(&stream, device, XCHG_CUDA_STREAM_NONBLOCKING, 0, err) == 0)
+    __atomic_store_n(&aside[device], stream, __ATOMIC_RELEASE);
   pthread_mutex_unlock(&aside_lock);
   return stream;
 }
 
 /* ---- waits -------------------------------------------------------------------------------------- */
 
+static int is_closed(const xchg_cuda_stream *stream) {
+  return (__atomic_load_n(&stream->flags, __ATOMIC_ACQUIRE) & XCHG_CUDA_STREAM_CLOSED) != 0;
+}
+
 static int check_open(const xchg_cuda_stream *stream, xchg_error *err) {
-  if (stream->flags & XCHG_CUDA_STREAM_CLOSED)
+  if (is_closed(stream))
     return xchg__error_set(err, XCHG_E_RELEASED, "stream: %p was closed; adopt it again where it still lives",
                            stream->handle);
   return 0;
@@ -337,7 +350,7 @@ int xchg__cuda_stream_order(xchg_cuda_stream *later, xchg_cuda_stream *earlier, 
     return 0;
   if ((code = xchg__graph_join(earlier->capture, later, err)) != 0)
     return code;
-  if ((earlier->flags & XCHG_CUDA_STREAM_CLOSED) == 0)
+  if (!is_closed(earlier))
     return order_by_event(later, earlier->handle, earlier->device, err);
   return earlier->last == NULL ? 0 : wait_for(later, earlier->last, earlier->handle, err);
 }
@@ -354,7 +367,7 @@ int xchg__cuda_stream_last(xchg_cuda_stream *stream, void **event) {
   void *handle = stream->handle == PER_THREAD ? LEGACY : stream->handle;
   int result;
   *event = NULL;
-  if (stream->flags & XCHG_CUDA_STREAM_CLOSED) {
+  if (is_closed(stream)) {
     xchg_cuda_stream *errand;
     if (stream->last == NULL || xchg__rt.cudaEventQuery(stream->last) == 0)
       return 0;
