@@ -1,5 +1,6 @@
 -- Arrays with the CUDA Array Interface: each field in each form, the driver's word on the memory, streams.
 local cuda_ = require "spec.support.cuda"
+local ffi = require "ffi"
 local xchg = require "xchg"
 local capsules = require "spec.support.capsules"
 local child = require "spec.support.child"
@@ -396,6 +397,77 @@ describe("the CUDA Array Interface is refused:", function()
       py.collect()
       raises("unsupported_device", "or was freed", xchg.from_cai, a)
     end
+  end)
+end)
+
+describe("any dictionary", function()
+  local SOURCE = [=[
+import random
+
+def pools(x, Number, Sequence, absent):
+    class Odd(dict):
+        def __getitem__(self, key): raise KeyError(key)
+    odd = [absent, None, True, 0, 1, -1, 2**31, 2**63, 2**64, -2**63, 1.5, float("nan"), "", "x", b"<f4", (), [], {}, Odd(),
+           Number(3), Number(ValueError()), Sequence(), Sequence(1, 2), (None,), ("a",), object(), int, lambda: 0, {1, 2},
+           (2**62, 2**62), range(3), bytearray(4), memoryview(b"abcd")]
+    return odd, {
+        "shape": [(), (4,), (2, 2), (0,), (1, 4), (4, 1, 0), [4], Sequence(2), (2,) * 5, (1,) * 64, (2**40,), (3, -1)],
+        "typestr": ["<f8", "<f4", "|u1", "|b1", "<c16", "<c8", "<V2", "|V8", ">f4", "<i2", "f8", "<f8[s]", "<U1", "|O8"],
+        "data": [(x, False), (x, True), (0, False), (None, True), [x, 0], (x + 8, 1), (x + 1, 0), (4096, False),
+                 (2**64 - 1, False), (x + 32, False), (x - 8, False), (Number(x), True)],
+        "strides": [absent, None, (8,), (16, 8), (0,), (-8,), (8, 16), (4,), (3,), [8], (), (2**62,), (0, 0), (8,) * 64],
+        "version": [3, 0, 1, 2, Number(3), 4, -1],
+        "stream": [absent, None, 1, 2, 0, -1, Number(1)],
+        "mask": [absent, absent, absent, None, 0],
+        "descr": [absent, None, [("", "<f8")], [("a", "<f4"), ("b", "<f4")], 7, [()], [7]],
+    }
+
+def dictionaries(seed, count, *arguments):
+    odd, pool = pools(*arguments)
+    draw = random.Random(seed)
+    for _ in range(count):
+        made = {}
+        for key, values in pool.items():
+            luck = draw.random()
+            value = draw.choice(odd) if luck < 0.03 else values[0] if luck < 0.7 else draw.choice(values)
+            if not (isinstance(value, str) and value == "absent"):
+                made[key] = value
+        yield made
+]=]
+  local CODES = { bad_descriptor = true, unsupported_dtype = true, unsupported_device = true, unsupported_version = true,
+    refused = true }
+
+  it("is taken whole or refused with reason, and loses nothing", function()
+    local x = memory "cuda:0"
+    local first = tonumber(da.address(x))
+    local space = py.exec(SOURCE, {})
+    local seed = os.time()
+    local all = py.get(space, "dictionaries")(seed, 3000, da.address(x), p.Number, p.Sequence, p.ABSENT)
+    local taken, refused, a = 0, 0, p.Interface()
+    for made in py.iter(all) do
+      a.answer = made
+      local done, t = pcall(xchg.from_cai, a, { dtype = taken % 3 == 1 and "bfloat16" or nil })
+      if not done then
+        refused = refused + 1
+        assert(CODES[t.code] and t.message:find("^cai: "), ("seed %d: %s: %s: %s"):format(seed, py.repr(made), t.code,
+          t.message))
+      else
+        taken = taken + 1
+        if t:numel() > 0 then
+          local low = tonumber(ffi.cast("uintptr_t", t.ptr))
+          local high = low + t.itemsize - 1
+          for d = 1, t.ndim do
+            local reach = (t.shape[d] - 1) * t.strides[d] * t.itemsize
+            if reach < 0 then low = low + reach else high = high + reach end
+          end
+          assert(low >= first and high < first + 32, ("seed %d: %s"):format(seed, py.repr(made)))
+        end
+        t:release()
+      end
+    end
+    assert(taken > 50 and refused > 50, ("seed %d: %d taken, %d refused"):format(seed, taken, refused))
+    a.answer = nil
+    x:release()
   end)
 end)
 
