@@ -63,7 +63,7 @@ static void block_free(xchg_storage *storage, int (*give_back)(xchg_storage *, c
   if (own->pointer != NULL && xchg__cuda_enter_quietly(&guard, own->device) == 0) {
     int result = give_back(storage, own);
     /* Any call may answer with what went wrong earlier, and then has not freed. */
-    if (result != 0 && result != XCHG_CUDA_UNLOADING)
+    if (result != 0 && result != XCHG_CUDA_UNLOADING && !xchg__cuda_is_sticky(result))
       result = give_back(storage, own);
     if (result == XCHG_CUDA_UNLOADING)
       xchg__cuda_note_unloading();
