@@ -120,11 +120,12 @@ static void loss_describe(char *text, size_t room) {
   char pending[400], report[400];
   xchg__pending_text(pending, sizeof pending);
   xchg__cuda_report(report, sizeof report, "fault");
-  if (report[0] != '\0')
-    text_add(text, room, "; the simulated device says: %s", report);
+  /* The longest last: a text that is too long is cut. */
+  text_add(text, room, "; nothing on this device works any more until the process ends");
   if (pending[0] != '\0')
     text_add(text, room, "; launches that may not have ended: %s", pending);
-  text_add(text, room, "; nothing on this device works any more until the process ends");
+  if (report[0] != '\0')
+    text_add(text, room, "; the simulated device says: %s", report);
 }
 
 int xchg__cuda_fail(xchg_error *err, int result, const char *call, const char *format, ...) {

@@ -5,12 +5,16 @@
 
 void *xchg__cuda_primary[XCHG_CUDA_MAX_DEVICES];
 
+static void *primary_of(int32_t device) {
+  return __atomic_load_n(&xchg__cuda_primary[device], __ATOMIC_ACQUIRE);
+}
+
 /* Makes sure of the primary context of `device`, which initialises it. Retained once, for good: everybody in the process
  * shares it. */
 static int primary_retain(int32_t device, xchg_error *err) {
   void *context = NULL;
   int result;
-  if (__atomic_load_n(&xchg__cuda_primary[device], __ATOMIC_ACQUIRE) != NULL)
+  if (primary_of(device) != NULL)
     return 0;
   if ((result = xchg__drv.cuDevicePrimaryCtxRetain(&context, device)) != 0)
     return xchg__cuda_fail(err, result, "cuDevicePrimaryCtxRetain", "cuda: cuda:%d", device);
@@ -22,13 +26,13 @@ static int primary_retain(int32_t device, xchg_error *err) {
 static int is_primary(const void *context) {
   int32_t devices = xchg_cuda_known()->devices;
   for (int32_t device = 0; device < devices; device++)
-    if (context == xchg__cuda_primary[device])
+    if (context == primary_of(device))
       return 1;
   for (int32_t device = 0; device < devices; device++) {
     unsigned flags;
     int active = 0;
-    if (xchg__cuda_primary[device] == NULL && xchg__drv.cuDevicePrimaryCtxGetState(device, &flags, &active) == 0 &&
-        active && primary_retain(device, NULL) == 0 && context == xchg__cuda_primary[device])
+    if (primary_of(device) == NULL && xchg__drv.cuDevicePrimaryCtxGetState(device, &flags, &active) == 0 && active &&
+        primary_retain(device, NULL) == 0 && context == primary_of(device))
       return 1;
   }
   return 0;
@@ -44,7 +48,7 @@ static int switch_to(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
                            guard->context);
   if ((code = primary_retain(device, err)) != 0)
     return code;
-  if (guard->context == xchg__cuda_primary[device])
+  if (guard->context == primary_of(device))
     return 0;
   if (guard->context == NULL && guard->device == 0 && device == 0) {
     /* What everybody's first call in a new thread does. Other devices are not left current: libraries that push and pop
@@ -54,7 +58,7 @@ static int switch_to(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
     return 0;
   }
   /* Not cudaSetDevice: putting an old device back with it would initialise that one. */
-  if ((result = xchg__drv.cuCtxPushCurrent_v2(xchg__cuda_primary[device])) != 0)
+  if ((result = xchg__drv.cuCtxPushCurrent_v2(primary_of(device))) != 0)
     return xchg__cuda_fail(err, result, "cuCtxPushCurrent", "cuda: cuda:%d", device);
   guard->switched = 1;
   return 0;
@@ -71,7 +75,7 @@ int xchg__cuda_enter(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
                            device, xchg_cuda_known()->devices);
   if ((result = xchg__drv.cuCtxGetCurrent(&guard->context)) != 0)
     return xchg__cuda_fail(err, result, "cuCtxGetCurrent", "cuda: cuda:%d", device);
-  if (guard->context != NULL && guard->context == xchg__cuda_primary[device]) {
+  if (guard->context != NULL && guard->context == primary_of(device)) {
     guard->device = device;
     return 0;
   }
@@ -91,11 +95,11 @@ int xchg__cuda_enter_quietly(xchg__cuda_guard *guard, int32_t device) {
   guard->switched = 0;
   if (xchg__cuda_gone() || device < 0 || device >= xchg_cuda_known()->devices || primary_retain(device, NULL) != 0)
     return -1;
-  if (xchg__drv.cuCtxGetCurrent(&guard->context) == 0 && guard->context == xchg__cuda_primary[device])
+  if (xchg__drv.cuCtxGetCurrent(&guard->context) == 0 && guard->context == primary_of(device))
     return 0;
   /* Also where a foreign context is current, or nobody can tell which: it is put back. A second try, because whoever
    * frees has no other. */
   for (int tries = 0; tries < 2 && !guard->switched; tries++)
-    guard->switched = xchg__drv.cuCtxPushCurrent_v2(xchg__cuda_primary[device]) == 0;
+    guard->switched = xchg__drv.cuCtxPushCurrent_v2(primary_of(device)) == 0;
   return guard->switched ? 0 : -1;
 }

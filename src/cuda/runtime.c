@@ -241,8 +241,8 @@ int32_t xchg_cuda_open(const xchg_cuda_places *places, xchg_error *err) {
     atomic_store(&state, OPENING);
     reason = runtime_find(places);
     facts.reason = reason != NULL ? reason : "";
+    atomic_store(&state, reason != NULL ? -1 : 1); /* before Lua states of other threads see the facts and rely on it */
     facts.state = reason != NULL ? -1 : 1;
-    atomic_store(&state, facts.state);
   }
   code = facts.state < 0 ? fail(err) : 0;
   pthread_mutex_unlock(&lock);
