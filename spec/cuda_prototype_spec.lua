@@ -108,6 +108,9 @@ describe("a prototype in a source", function()
     { "a macro that is taken back", "#define real float\n#undef real\n__global__ void k(real *y) {}", "conditional: real * y" },
     { "a macro that is defined twice", "#define real float\n#undef real\n#define real double\n__global__ void k(real *y) {}",
       "conditional: real * y" },
+    { "a macro that is defined twice without a word", "#define real float\n#define real double\n"
+      .. "__global__ void k(real *y) {}", "conditional: real * y" },
+    { "a define that the source has too", "#define T double\n__global__ void k(T *y) {}", "conditional: T * y", { T = "float" } },
     { "a macro under a condition", "#ifdef D\n#define real double\n#else\n#define real float\n#endif\n"
       .. "__global__ void k(real *y) {}", "conditional: real * y" },
     { "a macro like a function", "#define P(t) t *\n__global__ void k(P(float) y) {}", "none" },

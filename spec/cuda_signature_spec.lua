@@ -187,6 +187,7 @@ describe("a mangled name", function()
     { "_Z1kDF16_", { ".align 2 .b8 @[2]" }, "_Z1kDF16_(2 bytes)" },
     { "_Z1kIXadL_Z1fvEEEvi", { ".u32 @" }, "_Z1kIXadL_Z1fvEEEvi(u32)" },
     { "_Z1kIJEEvDpT_", {}, "_Z1kIJEEvDpT_()" },
+    { "_Z1kIJifEEvDpPT_S1_", { ".u64 @", ".u64 @", ".u64 @" }, "_Z1kIJifEEvDpPT_S1_(u64, u64, u64)" },
     { "_Z1kPf", { ".u64 @", ".u32 @" }, "k(u64, u32)" },
     { "_Z1kfi", { ".u32 @", ".u32 @" }, "k(u32, u32)" },
   }
@@ -231,6 +232,7 @@ describe("a mangled name", function()
       doubling[#doubling + 1] = ("1BI%s%sE"):format(last, last)
     end
     assert.is_true(mangled.read(table.concat(doubling)) == nil)
+    assert.is_true(mangled.read("_Z1kIJ" .. ("i"):rep(1500) .. "EEvDpPFv" .. ("T_"):rep(1000) .. "E") == nil)
   end)
 end)
 
@@ -279,6 +281,11 @@ describe("a declared signature", function()
     local facts = { name = "_Z1kPf", declared = "(double *x)" }
     raises("bad_argument", "parameter 1 'x' (double *) of 'k' is float * to the compiler", of,
       ptx_of({ ".u64 @" }, "", "_Z1kPf"), facts)
+    facts.ptx = ptx_of({ ".u64 @" }, "", "_Z1kPN4cuda3std7complexIfEE")
+    assert.are.equal("cuda::std::complex<float> *", signature.of({ name = "_Z1kPN4cuda3std7complexIfEE", ptx = facts.ptx })[1].text)
+    assert.are.equal("k(float2 *z)", tostring(signature.of {
+      name = "_Z1kPN4cuda3std7complexIfEE", ptx = facts.ptx, declared = "(float2 *z)" }))
+    facts.ptx = nil
     facts.declared = "(const float4 *x)" -- narrower is a promise of the user's
     assert.are.equal("k(const float4 *x)", tostring(of(ptx_of({ ".u64 @" }, "", "_Z1kPf"), facts)))
   end)
@@ -380,22 +387,26 @@ describe("a loaded kernel without PTX", function()
     assert.are.equal(40, sig.bytes)
   end)
 
-  it("needs a declaration where the driver is too old to tell", function()
-    if os.getenv("XCHG_CUDA") == "real" then return pending "the driver is what it is" end
-    local result = child.run(([[
-      local ffi, lib, error_ = require "ffi", require "xchg.lib", require "xchg.error"
-      local signature = require "xchg.cuda.signature"
-      require("xchg.cuda.library").open("spec")
-      local text, out = %q, ffi.new("xchg_cuda_library *[1]")
-      error_.check("spec", lib.C.xchg_cuda_library_load(out, text, #text, nil, 0, error_.scratch))
-      local kernel = lib.C.xchg_cuda_library_kernel(out[0], "k", error_.scratch)
-      print(kernel ~= nil)
-      print(pcall(signature.of, { name = "k", library = out[0], kernel = kernel }))
-      print(signature.of { name = "k", library = out[0], kernel = kernel, declared = "(float *x, bool on, float4 v, float a)" })
-    ]]):format(TEXT), { env = { XCHG_CUDA = "sim", XCHG_SIM_DRIVER = "12.2", XCHG_SIM_LOG = "none" } })
-    assert.are.equal(0, result.status, result.stderr)
-    assert.truthy(result.stdout:find("nothing tells what 'k' takes", 1, true), result.stdout)
-    assert.truthy(result.stdout:find("k(float *x, bool on, float4 v, float a)", 1, true), result.stdout)
-  end)
+  for _, row in ipairs {
+    { "12.2", "nothing tells what 'k' takes" }, { "12.4", "k(8 bytes, 1 byte, 16 bytes, 4 bytes)" },
+    { "12.8", "k(8 bytes, 1 byte, 16 bytes, 4 bytes)" },
+  } do
+    it(("is known as far as a driver of CUDA %s knows it"):format(row[1]), function()
+      cuda.only_simulated()
+      local result = child.run(([[
+        local ffi, lib, error_ = require "ffi", require "xchg.lib", require "xchg.error"
+        local signature = require "xchg.cuda.signature"
+        require("xchg.cuda.library").open("spec")
+        local text, out = %q, ffi.new("xchg_cuda_library *[1]")
+        error_.check("spec", lib.C.xchg_cuda_library_load(out, text, #text, nil, 0, error_.scratch))
+        local kernel = lib.C.xchg_cuda_library_kernel(out[0], "k", error_.scratch)
+        print(pcall(signature.of, { name = "k", library = out[0], kernel = kernel }))
+        print(signature.of { name = "k", library = out[0], kernel = kernel,
+          declared = "(float *x, bool on, float4 v, float a)" })
+      ]]):format(TEXT), { env = cuda.env { XCHG_SIM_DRIVER = row[1] } })
+      assert.are.equal(0, result.status, result.stderr)
+      assert.truthy(result.stdout:find(row[2], 1, true), result.stdout)
+      assert.truthy(result.stdout:find("k(float *x, bool on, float4 v, float a)", 1, true), result.stdout)
+    end)
+  end
 end)
-

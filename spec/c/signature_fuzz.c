@@ -19,6 +19,8 @@
     }                                                                                                                  \
   } while (0)
 
+enum { ENOUGH = 8 << 10 };
+
 static int told; /* entries that were read with at least one parameter */
 
 static void check_parameters(size_t size, const xchg_cuda_entry *entry, const xchg_cuda_parameter *list,
@@ -63,13 +65,11 @@ static void check_entry(const char *text, size_t size, const char *name) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  enum { MOST = 3, ENOUGH = 12 << 10 };
+  enum { MOST = 3 };
   char *text, name[256];
   xchg_cuda_span spans[MOST];
   xchg_cuda_entry entry;
   int32_t count;
-  if (size > ENOUGH) /* what follows would only cost time */
-    size = ENOUGH;
   text = malloc(size ? size : 1); /* of exactly that size: a checker of memory sees a step too far */
   if (text == NULL)
     return 0;
@@ -128,6 +128,8 @@ static size_t change_once(char *text, size_t size, size_t room) {
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed) {
   change_state = ((uint64_t)seed + 1) * 0x9e3779b97f4a7c15u;
+  if (size > ENOUGH) /* what follows would only cost time */
+    size = ENOUGH;
   for (size_t times = 1 + change_below(4); times > 0; times--)
     size = change_once((char *)data, size, room);
   return size;
