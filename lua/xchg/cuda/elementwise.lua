@@ -132,8 +132,10 @@ function class:__call(...)
         check.describe(given[i]))
     end
   end
-  on = on or generated.read(where, self.outputs, given, letters)
-  if #given > 0 then generated.read(where, self.outputs, given, letters) end
+  if #given > 0 then
+    local of_results = generated.read(where, self.outputs, given, letters)
+    on = on or of_results
+  end
   if not on then
     error_.raise("bad_argument", "%s: no argument is in the memory of a device; pass a tensor made with device='cuda'",
       where)
@@ -171,10 +173,10 @@ function class:__call(...)
   return unpack(results_)
 end
 
---- A function that computes an expression for each element. With
---- `axpy = cuda.elementwise("float a, float x, float y", "float z", "z = a * x + y")`, `axpy(2, x, y)` is a new tensor and
---- `axpy(2, x, y, y)` writes to y. Inputs are tensors, broadcast together, or numbers; results are given behind them, or
---- made. A single capital letter as a type stands for the dtype of the tensors that are passed. The expression may be
+--- A function that computes an expression for each element. After
+--- `axpy = cuda.elementwise("float a, float x, float y", "float z", "z = a * x + y")`, `axpy(2, x, y)` is a new tensor,
+--- and `axpy(2, x, y, y)` writes to y. Inputs are tensors, broadcast together, or numbers; results are given behind them,
+--- or made. A single capital letter as a type stands for the dtype of the tensors that are passed. The expression may be
 --- several statements; `i` is the number of the element and `n` how many there are.
 ---@param inputs string
 ---@param outputs string
