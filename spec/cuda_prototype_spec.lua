@@ -1,5 +1,6 @@
 -- Prototypes in CUDA C++: what a source says of its kernels, what the compiler makes of them, and what must not be guessed.
 local nvrtc = require "spec.support.nvrtc"
+local ptx_of = require "spec.support.entry"
 local raises = require "spec.support.raises"
 local prototype = require "xchg.cuda.prototype"
 local signature = require "xchg.cuda.signature"
@@ -18,12 +19,6 @@ local function shown(source, defines)
     out[i] = (proto.conditional and "conditional: " or "") .. table.concat(list, ", ")
   end
   return table.concat(out, " | ")
-end
-
-local function ptx_of(types)
-  local rows = {}
-  for i, text in ipairs(types) do rows[i] = ".param " .. text:gsub("@", "k_param_" .. i - 1) end
-  return ".visible .entry k(" .. table.concat(rows, ",") .. ") { ret; }"
 end
 
 describe("a prototype in a source", function()
