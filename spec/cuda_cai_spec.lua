@@ -306,6 +306,8 @@ describe("the CUDA Array Interface is refused:", function()
       "cai: stream 0 is ambiguous; the producer must give 1 (legacy) or 2 (per-thread)" },
     { "dict(stream=False)", "bad_descriptor", "stream 0 is ambiguous" },
     { "dict(stream=-1)", "bad_descriptor", "stream is -1" },
+    { "dict(stream=3)", "bad_descriptor", "stream is 3; nothing is at that address" },
+    { "dict(stream=2**64 - 1)", "bad_descriptor", "nothing is at that address" },
     { "dict(stream='1')", "bad_descriptor", "stream is '1'" },
     { "dict(stream=1.0)", "bad_descriptor", "stream is 1.0" },
     { "dict(stream=2**64)", "bad_descriptor", "stream is 18446744073709551616" },
@@ -587,10 +589,11 @@ describe("the stream that an interface names", function()
   it("may be wrong: CUDA says so, and nothing is lost", function()
     cuda_.only_simulated() -- hardware trusts a handle
     local x = memory "cuda:0"
-    local a = over(x, "dict(stream=0x1230)")
+    local bytes = ffi.new("char[64]") -- where something is, but no stream
+    local a = over(x, ("dict(stream=%d)"):format(tonumber(ffi.cast("uintptr_t", bytes))))
     local references = py.import("sys").getrefcount(a)
     for _, sync in ipairs { true, "host" } do
-      local e = raises("cuda", "0x1230", xchg.from_cai, a, { sync = sync })
+      local e = raises("cuda", ("%x"):format(tonumber(ffi.cast("uintptr_t", bytes))), xchg.from_cai, a, { sync = sync })
       assert.equal(400, e.cuda_code)
     end
     py.collect()

@@ -2,12 +2,15 @@
 
 #include <string.h>
 
+#include "core/address.h"
 #include "core/layout.h"
 #include "exchange/producer.h"
 #include "exchange/refusal.h"
 #include "exchange/typestr.h"
 
 #define CAI "cai"
+
+enum { LAST_NAME = 2 /* of streams that have numbers; drivers follow all others as pointers */ };
 
 /* ---- reading the dictionary ------------------------------------------------------------------------- */
 
@@ -186,6 +189,9 @@ static int read_stream(xchg__cai *out, PyObject *dict, int64_t version, xchg_err
   else if (number == 0)
     code = xchg__error_set(err, XCHG_E_DESCRIPTOR,
                            CAI ": stream 0 is ambiguous; the producer must give 1 (legacy) or 2 (per-thread)");
+  else if (number > LAST_NAME && xchg__address_readable((void *)(uintptr_t)number, sizeof(void *)) == 0)
+    code = refuse("stream", value, "nothing is at that address; the producer's stream must live as long as the array",
+                  err);
   out->stream = (void *)(uintptr_t)number;
   xchg__py.Py_DecRef(value);
   return code;

@@ -1,17 +1,14 @@
 #include "exchange/exchange_api.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
+#include "core/address.h"
 
 enum {
   MAX_TABLES = 16 /* of older majors to walk: a ring must end */
 };
 
-/* Whether an address that came as a bare Python int can be read: a wrong one must not crash us. */
-static int is_readable(const void *address, size_t size) {
-  DLPackExchangeAPI copy;
-  struct iovec here = {&copy, size}, there = {(void *)(uintptr_t)address, size};
-  return size <= sizeof copy && process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
+/* A wrong address must not crash us. */
+static int is_readable(const void *address) {
+  return xchg__address_readable(address, sizeof(DLPackExchangeAPI)) == 1;
 }
 
 /* The address that an attribute value holds, or NULL. */
@@ -24,7 +21,7 @@ static const void *table_of(PyObject *value) {
   address = xchg__py.PyLong_AsVoidPtr(value);
   if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear();
-  return address != NULL && is_readable(address, sizeof(DLPackExchangeAPI)) ? address : NULL;
+  return address != NULL && is_readable(address) ? address : NULL;
 }
 
 const DLPackExchangeAPI *xchg__exchange_api_find(PyObject *type) {
@@ -42,7 +39,7 @@ const DLPackExchangeAPI *xchg__exchange_api_find(PyObject *type) {
       if (header->version.major == kDLPackMajor)
         return (const DLPackExchangeAPI *)header;
       header = header->prev_api;
-      if (header != NULL && !is_readable(header, sizeof(DLPackExchangeAPI)))
+      if (header != NULL && !is_readable(header))
         break;
     }
   }
