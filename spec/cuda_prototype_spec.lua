@@ -54,6 +54,7 @@ describe("a prototype in a source", function()
     { "float &r", "none" }, { "T &&...r", "none" }, { "int n, ...", "none" }, { "decltype(x) y", "none" },
     { "unsigned float x", "?unsigned float x" }, { "long long long x", "?long long long x" }, { "MACRO(x, y)", "none" },
     { "int a b c", "?int c" }, { "int +", "none" }, { "int x[", "none" }, { "A<int x", "none" },
+    { "int" .. ("*"):rep(17), "none" },
   }
   for _, row in ipairs(lists) do
     it(("(%s)"):format(row[1]:gsub("%s+", " ")), function()
@@ -156,6 +157,8 @@ describe("a prototype in a source", function()
     local filler = ("struct S { float a, b; }; __device__ float f(float x) { return x * 2.0f; }\n"):rep(3000)
     assert.are.equal("int n", shown(filler .. "__global__ void k(int n) {}"))
     prototype.of_source(("("):rep(100000))
+    prototype.of_source("__global__ void k(int " .. ("*"):rep(50000) .. ")")
+    prototype.of_source(("__global__ void __launch_bounds__(1) "):rep(3000))
     prototype.of_source(("__global__ ("):rep(2000))
     prototype.of_source(("typedef struct "):rep(2000))
     prototype.of_source(("#define A A A\n"):rep(2000) .. ("A "):rep(2000))

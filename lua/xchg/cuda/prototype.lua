@@ -14,7 +14,7 @@ local M = {}
 ---@field conditional boolean?  inside of #if, or of a macro that is not known
 ---@field [integer] { type: xchg.cuda.Type, name: string? }
 
-local MOST_PARAMETERS = 4096
+local MOST_PARAMETERS, MOST_STARS, MOST_WORDS, MOST_ATTRIBUTES = 4096, 16, 20000, 8
 
 local qualifiers = {
   const = true, volatile = true, __restrict__ = true, __restrict = true, restrict = true, __grid_constant__ = true,
@@ -48,7 +48,7 @@ local closing = { ["("] = ")", ["["] = "]", ["<"] = ">", ["{"] = "}" }
 -- The index behind the bracket that closes the one at `at`; nil if none does.
 local function behind(words, at, last)
   local stack = {}
-  for i = at, last do
+  for i = at, math.min(last, at + MOST_WORDS) do
     local text = words[i].text
     if closing[text] then
       stack[#stack + 1] = closing[text]
@@ -146,9 +146,12 @@ function read_parameter(reader, words, first, last, depth)
   local type_, const, at = take_base(reader, words, first, last, depth)
   if not type_ then return nil, "no type that can be read" end
   local name, odd
+  local stars = 0
   while at <= last do
     local text = words[at].text
     if text == "*" then
+      stars = stars + 1
+      if stars > MOST_STARS then return nil, "a pointer to pointers that does not end" end
       type_, const = typename.pointer(odd and typename.unknown(type_.text) or type_, const), false
       at = at + 1
     elseif text == "&" then
@@ -304,7 +307,7 @@ local function read_names(reader, words)
 end
 
 -- The function that the words behind __global__ declare: its prototype, or nil.
-local function read_function(reader, words, at)
+local function read_function(reader, words, at, attributes)
   local name
   for i = at + 1, math.min(#words, at + 100) do
     local text = words[i].text
@@ -314,7 +317,7 @@ local function read_function(reader, words, at)
       local before = words[i - 1]
       if before.text == "__launch_bounds__" or before.text == "__attribute__" or before.text == "__maxnreg__"
         or before.text == "__cluster_dims__" or before.text == "__block_size__" or before.text == "alignas" then
-        return read_function(reader, words, stop - 1)
+        return attributes < MOST_ATTRIBUTES and read_function(reader, words, stop - 1, attributes + 1) or nil
       end
       name = before.name and before.text
       local out = name and read_list(reader, words, i, stop - 1)
@@ -348,7 +351,7 @@ function M.of_source(source, defines)
   read_names(reader, words)
   for at, word in ipairs(words) do
     if word.text == "__global__" then
-      local one = read_function(reader, words, at)
+      local one = read_function(reader, words, at, 0)
       if one then
         found[one.name] = found[one.name] or {}
         table.insert(found[one.name], one)
