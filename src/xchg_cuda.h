@@ -303,6 +303,10 @@ enum { XCHG_CUDA_IMAGE_PTX = 1, XCHG_CUDA_IMAGE_CUBIN = 2, XCHG_CUDA_IMAGE_FATBI
  * lead them past the end is refused. Needs no device. */
 XCHG_API int32_t xchg_cuda_image_check(const char *image, size_t size, xchg_error *err);
 
+/* The bytes of a file, 2 GiB at most. New (xchg_cuda_image_free). */
+XCHG_API int32_t xchg_cuda_image_read(char **out, size_t *size, const char *path, xchg_error *err);
+XCHG_API void xchg_cuda_image_free(char *image);
+
 /* Loads PTX text (need not end in NUL), a cubin or a fatbin; its bytes are copied where needed. `log` (may be NULL) gets
  * what the driver says about it. New (xchg_cuda_library_release). */
 XCHG_API int32_t xchg_cuda_library_load(xchg_cuda_library **out, const char *image, size_t size, char *log,

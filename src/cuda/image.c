@@ -2,7 +2,12 @@
 
 #include <ctype.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define FATBIN_MAGIC UINT32_C(0xBA55ED50)
 #define FATBIN_WRAPPER_MAGIC UINT32_C(0x466243B1)
@@ -122,4 +127,42 @@ int32_t xchg_cuda_image_check(const char *image, size_t size, xchg_error *err) {
   if (memcmp(image, ELFMAG, size < SELFMAG ? size : SELFMAG) == 0)
     return size < SELFMAG ? refuse(err, "this cubin ends inside of its header") : cubin_check(image, size, err);
   return ptx_check(image, size, err);
+}
+
+int32_t xchg_cuda_image_read(char **out, size_t *size, const char *path, xchg_error *err) {
+  int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), code = 0;
+  struct stat info;
+  char *image = NULL;
+  *out = NULL;
+  *size = 0;
+  if (file < 0)
+    return xchg__error_set(err, XCHG_E_ARGUMENT,
+                           "load: %.200s: %s; PTX text, a cubin, a fatbin or the path of such a file is expected", path,
+                           strerror(errno));
+  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > INT32_MAX)
+    code = xchg__error_set(err, XCHG_E_ARGUMENT, "load: %.200s is no file of code", path);
+  else if ((image = malloc((size_t)info.st_size + 1)) == NULL)
+    code = xchg__error_set(err, XCHG_E_MEMORY, "load: no memory for the %lld bytes of %.200s", (long long)info.st_size,
+                           path);
+  while (code == 0 && *size < (size_t)info.st_size) {
+    ssize_t part = read(file, image + *size, (size_t)info.st_size - *size);
+    if (part > 0)
+      *size += (size_t)part;
+    else if (part == 0 || errno != EINTR)
+      break;
+  }
+  close(file);
+  if (code == 0 && *size != (size_t)info.st_size)
+    code = xchg__error_set(err, XCHG_E_ARGUMENT, "load: %.200s could not be read to its end", path);
+  if (code != 0) {
+    free(image);
+    *size = 0;
+    return code;
+  }
+  *out = image;
+  return 0;
+}
+
+void xchg_cuda_image_free(char *image) {
+  free(image);
 }

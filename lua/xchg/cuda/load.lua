@@ -1,5 +1,6 @@
 --- Loading code that was compiled elsewhere: PTX text, cubins, fatbins, as strings or files.
 
+local ffi = require "ffi"
 local lib = require "xchg.lib"
 local check = require "xchg.check"
 local error_ = require "xchg.error"
@@ -7,9 +8,7 @@ local program = require "xchg.cuda.program"
 
 local M = {}
 
-local next_key = lib.core.next
-
-local MOST_BYTES = 2 ^ 31 - 1
+local C, next_key = lib.C, lib.core.next
 
 ---@class xchg.cuda.LoadOptions
 ---@field name string?  as messages call it; default: that of the file
@@ -23,19 +22,11 @@ local function is_code(text)
 end
 
 local function read_file(path)
-  local file, why = io.open(path, "rb")
-  if not file then
-    error_.raise("bad_argument", "load: %s; PTX text, a cubin, a fatbin or the path of such a file is expected", why)
-  end
-  local size = file:seek("end") -- nil for what has no end
-  if not size or size > MOST_BYTES then
-    file:close()
-    error_.raise("bad_argument", "load: %s is no file of code", path)
-  end
-  file:seek("set")
-  local text, problem = file:read("*a")
-  file:close()
-  if not text then error_.raise("bad_argument", "load: %s: %s", path, tostring(problem)) end
+  local out, size = ffi.new("char *[1]"), ffi.new("size_t[1]")
+  error_.check("load", C.xchg_cuda_image_read(out, size, path, error_.scratch))
+  local image = ffi.gc(out[0], C.xchg_cuda_image_free)
+  local text = ffi.string(image, size[0])
+  C.xchg_cuda_image_free(ffi.gc(image, nil))
   return text
 end
 

@@ -142,9 +142,10 @@ local function unknown_kernel(where, facts, name, found)
     error_.raise("bad_argument", "%s: %s has no kernel '%s', nor any other; kernels are __global__ functions", where,
       facts.name, name)
   end
+  table.sort(names)
   local near = check.nearest(name, names)
   error_.raise("bad_argument", "%s: %s has no kernel '%s'%s; it has %s", where, facts.name, name,
-    near and ("; did you mean '%s'?"):format(near) or "", table.concat(names, ", "))
+    near and (" (did you mean '%s'?)"):format(near) or "", table.concat(names, ", "))
 end
 
 -- An instance of a template that the program was not compiled with: compiled with it now, as a program of its own.
