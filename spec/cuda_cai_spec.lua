@@ -595,9 +595,60 @@ describe("the stream that an interface names", function()
     for _, sync in ipairs { true, "host" } do
       local e = raises("cuda", ("%x"):format(tonumber(ffi.cast("uintptr_t", bytes))), xchg.from_cai, a, { sync = sync })
       assert.equal(400, e.cuda_code)
+      assert.truthy(e.message:find("^from_cai: "), e.message)
     end
     py.collect()
     assert.equal(references, py.import("sys").getrefcount(a))
+    x:release()
+  end)
+end)
+
+describe("an import while a graph is captured", function()
+  -- Copies what fn imports, in a graph and in three launches.
+  local function captured(fn)
+    local target = xchg.zeros({ 4 }, { device = "cuda:0" })
+    cuda.synchronize(0)
+    local graph = cuda.graph(function()
+      local t = fn()
+      target:copy_(t)
+      t:release() -- the graph keeps it
+    end)
+    py.collect()
+    local out = target:to("cpu"):totable()
+    graph:launch()
+    local back = target:to "cpu"
+    assert.same({ { 0, 0, 0, 0 }, { 1, 2, 3, 4 } }, { out, back:totable() })
+    graph:release()
+    target:release()
+  end
+
+  it("is part of it where no stream is to be waited for, and kept by it", function()
+    local x, s = memory "cuda:0", nonblocking(0)
+    captured(function() return xchg.from_cai(over(x)) end)
+    captured(function()
+      return xchg.from_cai(over(x, ("dict(stream=%d)"):format(tonumber(da.handle(s)))), { sync = false })
+    end)
+    captured(function() return xchg.from_dlpack(p.Array(kw { data = da.address(x) })) end)
+    local made = c.make(kw { device_type = 2, data = da.address(x) })
+    captured(function() return xchg.from_dlpack(made.capsule, { stream = -1 }) end)
+    made.drop()
+    close(s)
+    x:release()
+  end)
+
+  it("cannot wait for work outside of it, and then has consumed nothing", function()
+    local x, s = memory "cuda:0", nonblocking(0)
+    local a = over(x, ("dict(stream=%d)"):format(tonumber(da.handle(s))))
+    local made = c.make(kw { device_type = 2, data = da.address(x) })
+    local references = py.import("sys").getrefcount(a)
+    raises("capturing", "from_cai: ", cuda.graph, function() xchg.from_cai(a) end)
+    raises("capturing", "from_dlpack: ", cuda.graph, function() xchg.from_dlpack(made.capsule) end)
+    py.collect()
+    assert.equal(references, py.import("sys").getrefcount(a))
+    assert.equal("dltensor_versioned", c.name_of(made.capsule))
+    made.drop()
+    xchg.from_cai(a):release() -- and the streams are free again
+    close(s)
     x:release()
   end)
 end)
@@ -629,6 +680,7 @@ describe("a failure of CUDA in from_cai", function()
           else
             failed = failed + 1
             assert.same({ "cuda", 999 }, { t.code, t.cuda_code }, t.message)
+            assert.truthy(t.message:find("^from_cai: "), t.message)
           end
           py.collect()
           assert.same({ references, tensors, 0 },

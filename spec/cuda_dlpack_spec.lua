@@ -588,6 +588,7 @@ describe("a failure of CUDA in an import", function()
             failed = failed + 1
             assert.equal("cuda", t.code, t.message)
             assert.equal(999, t.cuda_code)
+            assert.truthy(t.message:find("^from_dlpack: "), t.message)
             assert.truthy(t.call, t.message)
           end
           cuda.synchronize(1)

@@ -1,6 +1,7 @@
 #include "exchange/exchange.h"
 
 #include <lauxlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "exchange/from_cai.h"
@@ -49,6 +50,16 @@ static int import_finish(xchg__request *request, const xchg_tensor *head, xchg_e
   return code;
 }
 
+/* What CUDA has answered to a question of ours is told by the function that the user called, not by the question. */
+static void rename_failure(xchg_error *err, const char *where) {
+  const char *rest = strchr(err->message, ':');
+  char text[sizeof err->message];
+  if ((err->code != XCHG_E_CUDA && err->code != XCHG_E_CAPTURE) || rest == NULL)
+    return;
+  snprintf(text, sizeof text, "%s%s", where, rest);
+  memcpy(err->message, text, sizeof text);
+}
+
 /* A new tensor; or nil and device type and number, where CUDA must be opened or the stream be told first. Not behind the
  * common door: nothing of Lua that could raise runs inside, so that the protected call is only paid for on failure. */
 static int import(lua_State *L, const char *where, import_body body, xchg__request *request) {
@@ -85,6 +96,7 @@ static int import(lua_State *L, const char *where, import_body body, xchg__reque
     lua_pushinteger(L, request->needed.device_id);
     return 3;
   }
+  rename_failure(&err, where);
   if (!raised)
     return xchg__raise(L, &err);
   /* The producer's exception, with our words for it: type, traceback and value stay. */
