@@ -144,6 +144,12 @@ $(B)/spec/sim_%_test: spec/c/sim_%_test.c $(sim_objects) $(B)/sim_flags
 	@mkdir -p $(@D)
 	$(Q)$(SIM_COMPILE) $(WERROR) -DSIM_ISA=base -Isrc -Isrc/sim -Ispec/c -MF $@.d -o $@ $< $(filter %.o,$^) -lpthread -lm
 
+# Tests of what drives devices are linked with all of it that needs no Lua.
+cuda_parts := $(call object,$(core_src) $(sort $(shell grep -L '"lua/' src/cuda/*.c)))
+$(B)/spec/cuda_%_test: spec/c/cuda_%_test.c $(cuda_parts) $(B)/flags
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) $(WERROR) -Ispec/c -MF $@.d -o $@ $< $(filter %.o,$^) $(LIBS) -lm
+
 # The search for CUDA goes by SONAMEs.
 $(B)/spec/cudart_double.so: LIBS += -Wl,-soname,libcudart.so.12
 $(B)/spec/%_double.so: spec/c/%_double.c $(B)/flags
