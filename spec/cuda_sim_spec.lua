@@ -9,7 +9,7 @@ local build = os.getenv("XCHG_BUILD") or "build"
 if build:sub(1, 1) ~= "/" then build = child.root .. "/" .. build end
 local SIMULATOR, DOUBLE = build .. "/xchg/sim.so", build .. "/spec/cudart_double.so"
 
-local CLEAN = { "XCHG_CUDA", "XCHG_CUDART", "XCHG_CUDA_PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "XCHG_SIM_DEVICES",
+local CLEAN = { "XCHG_CUDA", "XCHG_CUDART", "XCHG_CUDA_PATH", "LD_LIBRARY_PATH", "XCHG_SIM_DEVICES",
   "XCHG_SIM_CHECK", "XCHG_SIM_LOG", "XCHG_SIM_SCHEDULE" }
 
 local function run(script, env, options)
