@@ -54,7 +54,6 @@ build = {
       ["xchg.cuda.memory"] = "lua/xchg/cuda/memory.lua",
       ["xchg.cuda.nvrtc"] = "lua/xchg/cuda/nvrtc.lua",
       ["xchg.cuda.options"] = "lua/xchg/cuda/options.lua",
-      ["xchg.cuda.ordinal"] = "lua/xchg/cuda/ordinal.lua",
       ["xchg.cuda.program"] = "lua/xchg/cuda/program.lua",
       ["xchg.cuda.prototype"] = "lua/xchg/cuda/prototype.lua",
       ["xchg.cuda.signature"] = "lua/xchg/cuda/signature.lua",

@@ -36,8 +36,7 @@ int32_t xchg_cuda_event_new(xchg_cuda_event **out, int32_t device, int32_t timin
 void xchg_cuda_event_release(xchg_cuda_event *event) {
   if (event == NULL)
     return;
-  if (!xchg__cuda_gone() && xchg__rt.cudaEventDestroy(event->handle) != 0)
-    xchg__rt.cudaGetLastError();
+  xchg__cuda_event_destroy(event->handle);
   free(event);
 }
 

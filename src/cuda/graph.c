@@ -134,15 +134,17 @@ int xchg__graph_join(xchg_cuda_graph *graph, xchg_cuda_stream *stream, xchg_erro
 
 /* ---- life --------------------------------------------------------------------------------------- */
 
+/* Any call may answer with the failure of an earlier one: tried twice. */
+static void handle_destroy(int (*destroy)(void *), void *handle) {
+  for (int tries = 2; handle != NULL && tries > 0 && !xchg__cuda_gone() && destroy(handle) != 0; tries--)
+    xchg__rt.cudaGetLastError();
+}
+
 static void graph_destroy(xchg_storage *life, int python) {
   xchg_cuda_graph *graph = life->owner;
   (void)python;
-  if (!xchg__cuda_gone()) {
-    if (graph->executable != NULL && xchg__rt.cudaGraphExecDestroy(graph->executable) != 0)
-      xchg__rt.cudaGetLastError();
-    if (graph->graph != NULL && xchg__rt.cudaGraphDestroy(graph->graph) != 0)
-      xchg__rt.cudaGetLastError();
-  }
+  handle_destroy(xchg__rt.cudaGraphExecDestroy, graph->executable);
+  handle_destroy(xchg__rt.cudaGraphDestroy, graph->graph);
   for (size_t i = 0; i < graph->kept_room; i++)
     xchg__storage_release(graph->kept[i]);
   free(graph->kept);
@@ -256,6 +258,21 @@ static int graph_complete(xchg_cuda_graph *graph, int instantiate, xchg_error *e
   return 0;
 }
 
+/* Any call may answer with the failure of an earlier one, and has not done its work then. */
+static int capture_end(xchg_cuda_graph *graph) {
+  int result = xchg__rt.cudaStreamEndCapture(graph->stream->handle, &graph->graph), capturing = 0;
+  if (result == 0)
+    return 0;
+  graph->graph = NULL;
+  xchg__rt.cudaGetLastError();
+  if (xchg__rt.cudaStreamIsCapturing(graph->stream->handle, &capturing) == 0 && capturing &&
+      xchg__rt.cudaStreamEndCapture(graph->stream->handle, &graph->graph) != 0) {
+    graph->graph = NULL;
+    xchg__rt.cudaGetLastError();
+  }
+  return result;
+}
+
 int32_t xchg_cuda_graph_end(xchg_cuda_graph *graph, int32_t keep, xchg_error *err) {
   xchg__cuda_guard guard;
   int result, code;
@@ -267,15 +284,12 @@ int32_t xchg_cuda_graph_end(xchg_cuda_graph *graph, int32_t keep, xchg_error *er
   }
   if (keep)
     code = bring_together(graph, err);
-  result = xchg__rt.cudaStreamEndCapture(graph->stream->handle, &graph->graph);
+  result = capture_end(graph);
   graph_close(graph);
   if (result != 0) {
-    graph->graph = NULL;
     if (keep && code == 0)
       code = xchg__cuda_fail(err, result, "cudaStreamEndCapture", "graph: the capture on cuda:%d came to nothing",
                              graph->device);
-    else
-      xchg__rt.cudaGetLastError();
   } else if (keep && code == 0) {
     code = graph_complete(graph, keep == 1, err);
   }

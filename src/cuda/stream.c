@@ -152,16 +152,30 @@ static int is_static(const xchg_cuda_stream *stream) {
   return stream == &legacy[stream->device] || stream == __atomic_load_n(&aside[stream->device], __ATOMIC_ACQUIRE);
 }
 
+void xchg__cuda_event_destroy(void *event) {
+  if (event == NULL || xchg__cuda_gone() || xchg__rt.cudaEventDestroy(event) == 0)
+    return;
+  xchg__rt.cudaGetLastError();
+  if (xchg__rt.cudaEventDestroy(event) != 0)
+    xchg__rt.cudaGetLastError();
+}
+
+/* The same for a stream. */
+static void handle_destroy(void *handle) {
+  if (xchg__cuda_gone() || xchg__rt.cudaStreamDestroy(handle) == 0)
+    return;
+  xchg__rt.cudaGetLastError();
+  if (xchg__rt.cudaStreamDestroy(handle) != 0)
+    xchg__rt.cudaGetLastError();
+}
+
 /* Handles are destroyed whatever device is current. */
 void xchg_cuda_stream_release(xchg_cuda_stream *stream) {
   if (stream == NULL || is_static(stream) || __atomic_fetch_sub(&stream->references, 1, __ATOMIC_ACQ_REL) > 1)
     return;
-  if (!xchg__cuda_gone()) {
-    if (stream->last != NULL && xchg__rt.cudaEventDestroy(stream->last) != 0)
-      xchg__rt.cudaGetLastError();
-    if ((stream->flags & XCHG_CUDA_STREAM_EXTERNAL) == 0 && xchg__rt.cudaStreamDestroy(stream->handle) != 0)
-      xchg__rt.cudaGetLastError();
-  }
+  xchg__cuda_event_destroy(stream->last);
+  if ((stream->flags & XCHG_CUDA_STREAM_EXTERNAL) == 0)
+    handle_destroy(stream->handle);
   free(stream);
 }
 
@@ -174,7 +188,7 @@ static void *record_last(const xchg_cuda_stream *stream) {
   if (xchg__rt.cudaEventCreateWithFlags(&event, NO_TIMING) != 0) {
     event = NULL;
   } else if (xchg__rt.cudaEventRecord(event, stream->handle) != 0) {
-    xchg__rt.cudaEventDestroy(event);
+    xchg__cuda_event_destroy(event);
     event = NULL;
   }
   if (event == NULL) {
@@ -319,7 +333,7 @@ static int order_by_event(xchg_cuda_stream *later, void *earlier, int32_t device
       code = xchg__cuda_fail(err, result, "cudaEventRecord", "stream: to wait for %p", earlier);
     else
       code = wait_for(later, event, earlier, err);
-    xchg__rt.cudaEventDestroy(event);
+    xchg__cuda_event_destroy(event);
   }
   xchg__cuda_leave(&guard);
   return code;
@@ -381,7 +395,7 @@ int xchg__cuda_stream_last(xchg_cuda_stream *stream, void **event) {
   if ((result = xchg__rt.cudaEventCreateWithFlags(event, NO_TIMING)) != 0) {
     *event = NULL;
   } else if ((result = xchg__rt.cudaEventRecord(*event, handle)) != 0) {
-    xchg__rt.cudaEventDestroy(*event);
+    xchg__cuda_event_destroy(*event);
     *event = NULL;
   }
   return result;

@@ -22,6 +22,9 @@ int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32
  * 0 or a result of CUDA. Not during captures. */
 int xchg__cuda_stream_last(xchg_cuda_stream *stream, void **event);
 
+/* Destroys an event; NULL does nothing. Any call may answer with the failure of an earlier one: tried twice. */
+void xchg__cuda_event_destroy(void *event);
+
 /* A non-blocking stream of the device for the library's own errands; static. NULL and err. */
 xchg_cuda_stream *xchg__cuda_stream_aside(int32_t device, xchg_error *err);
 

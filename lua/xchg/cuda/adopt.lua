@@ -93,6 +93,25 @@ local function of_python(where, object)
     python.repr(object))
 end
 
+-- What was adopted of late lives for a collector's cycle or two: what C borrows must not be collected on the way to it.
+local recent, older, watching = {}, {}, false
+
+local function watch()
+  watching = true
+  getmetatable(newproxy(true)).__gc = function()
+    older, recent = recent, {}
+    watching = false
+    if #older > 0 then watch() end
+  end
+end
+
+--- Keeps an object for a while. Returns it.
+function M.hold(object)
+  recent[#recent + 1] = object
+  if not watching then watch() end
+  return object
+end
+
 --- The handle that a value names, never NULL, and what must be kept while it is used.
 ---@param where string
 ---@param value any

@@ -55,24 +55,6 @@ end
 
 -- ---- what a value means -----------------------------------------------------------------------------
 
--- Adopted streams of late live for a collector's cycle or two: what C borrows must not be collected on the way to it.
-local recent, older, watching = {}, {}, false
-
-local function watch()
-  watching = true
-  getmetatable(newproxy(true)).__gc = function()
-    older, recent = recent, {}
-    watching = false
-    if #older > 0 then watch() end
-  end
-end
-
-local function hold(stream)
-  recent[#recent + 1] = stream
-  if not watching then watch() end
-  return stream
-end
-
 local stream_box = ffi.typeof("xchg_cuda_stream *[1]")
 
 -- Makes a record through fn(out, ...) and gives it an object.
@@ -96,10 +78,10 @@ local function adopt_handle(where, handle, device, owner)
   local key = key_of(real, handle)
   local known = real >= 0 and by_handle[key]
   if known and (type(owner) ~= "userdata" or type(known.owner) == "userdata" or not known.external) then
-    return hold(known)
+    return adopt.hold(known)
   end
   local stream = make(where, owner, C.xchg_cuda_stream_adopt, handle, -1, err)
-  return hold(stream)
+  return adopt.hold(stream)
 end
 
 --- The legacy default stream of a device.
