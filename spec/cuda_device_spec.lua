@@ -255,6 +255,35 @@ describe("a context", function()
     ]])
   end)
 
+  it("of each thread is its own: threads that never had one work side by side and are left as they were", function()
+    if child.foreign_refused() then pending(child.foreign_refused()) end
+    local text = run [[
+      cuda.synchronize(1)
+      if not xchg.python.info() then print "no Python" return end
+      xchg.python.exec(([=[
+        import ctypes, threading
+        core = ctypes.CDLL(%q)
+        driver = ctypes.CDLL("libcuda.so.1")
+        runtime = ctypes.CDLL(%q)
+        results = []
+        def work(number):
+            failures = 0
+            for i in range(50):
+                failures += core.xchg_cuda_device_synchronize(1 if number %% 2 else (i + number) %% 2, None) != 0
+            context, device = ctypes.c_void_p(), ctypes.c_int(-1)
+            driver.cuCtxGetCurrent(ctypes.byref(context))
+            runtime.cudaGetDevice(ctypes.byref(device))
+            results.append((number %% 2, failures, context.value is None, device.value))
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        print(sorted(results), flush=True)
+      ]=]):format(require("xchg.lib").path, ffi.string(require("xchg.cuda.library").known.path)))
+    ]]
+    if text == "no Python\n" then pending "no Python" end
+    assert.equal("[(0, 0, False, 0), (0, 0, False, 0), (1, 0, True, 0), (1, 0, True, 0)]\n", text)
+  end)
+
   it("that is no primary one is named and refused, and all is well once it is gone", function()
     local text = run [[
       cuda.synchronize(0)
