@@ -62,6 +62,18 @@ describe("the simulated device is the CUDA of a process", function()
     ]]))
   end)
 
+  it("by cuda.use after a real one was looked for in vain", function()
+    local text = run(LOOK .. [[
+      local xchg = require "xchg"
+      local cuda = xchg.cuda
+      print((cuda.available()))
+      cuda.use "sim"
+      print(cuda.available())
+      print(cuda.backend(), xchg.zeros({ 2 }, { device = "cuda" }).device)
+    ]], { XCHG_CUDART = "/no/such" })
+    assert.equal("false\ntrue\nsim\tcuda:0\n", text)
+  end)
+
   it("for unchanged Python libraries in the process", function()
     if child.foreign_refused() then pending(child.foreign_refused()) end
     local text = run([[
