@@ -24,7 +24,8 @@ local M = {
   memory = memory.memory,
   current_device = device.current_device, with_device = device.with_device, synchronize = device.synchronize,
   stream = stream.stream, current_stream = stream.current_stream, with_stream = stream.with_stream,
-  external_stream = stream.external_stream, event = event.event, time = time.time, poll = host.poll, graph = graph.graph,
+  external_stream = stream.external_stream, event = event.event, time = time.time, poll = host.poll,
+  graph = graph.graph,
   elementwise = elementwise.elementwise, reduce = reduce.reduce,
 }
 
