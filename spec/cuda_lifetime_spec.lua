@@ -184,6 +184,49 @@ describe("memory of the pool", function()
   end)
 end)
 
+describe("a tensor dropped right after a launch", function()
+  local ptx = [[
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry copy(.param .u64 to, .param .u64 from) {
+  .reg .u32 %i;
+  .reg .u64 %a, %b, %offset;
+  ld.param.u64 %a, [to];
+  ld.param.u64 %b, [from];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %offset, %i, 4;
+  add.u64 %a, %a, %offset;
+  add.u64 %b, %b, %offset;
+  ld.global.u32 %i, [%b];
+  st.global.u32 [%a], %i;
+  ret;
+}]]
+
+  for _, where in ipairs { "cuda:0", "cuda_host", "cuda_managed:0" } do
+    it("in memory of " .. where .. " is there until the kernel is done", function()
+      local s = side()
+      local kernel = cuda.load(ptx):kernel "copy"
+      local out = device_tensor(32)
+      for i = 1, 3 do
+        local from = xchg.full(32, i, { dtype = "float32", device = where })
+        s:wait(cuda.current_stream())
+        kernel:launch({ grid = 1, block = 32, stream = s }, out, from)
+        from:release()
+        -- What would be given out again if it had been freed.
+        xchg.full(32, -1, { dtype = "float32", device = where }):release()
+        assert.equal(i, out:to("cpu", { stream = s })[32])
+      end
+      for i = 1, 3 do
+        kernel:launch({ grid = 1, block = 32, stream = s }, out, xchg.full(32, i, { dtype = "float32", device = where }))
+        collectgarbage()
+        collectgarbage()
+        device_tensor(1):release()
+      end
+    end)
+  end
+end)
+
 describe("memory that CUDA frees at once", function()
   local calls = { cuda_host = "cudaFreeHost", ["cuda_managed:0"] = "cudaFree" }
   for where, call in pairs(calls) do
