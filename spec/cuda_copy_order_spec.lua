@@ -95,6 +95,94 @@ describe("the order of copies", function()
   end)
 end)
 
+describe("memory that a copy uses", function()
+  -- Streams that wait for each other only where they are told to.
+  local function streams(count, index)
+    local out = {}
+    for i = 1, count do out[i] = cuda.stream { nonblocking = true, device = index or 0 } end
+    return out
+  end
+
+  for _, row in ipairs {
+    { "read in one call", "source", function(t) return t end },
+    { "read by a kernel", "source", function(t) return t:transpose(1, 2) end },
+    { "written in one call", "target", function(t) return t end },
+    { "written by a kernel", "target", function(t) return t[{ { 40, 1, -1 } }] end },
+  } do
+    it("is not given back before it is " .. row[1] .. " on another stream", function()
+      local part = row[3]
+      local s = streams(2)
+      local used = cuda.with_stream(s[1], function() return xchg.full({ 40, 50 }, 4, { device = "cuda:0" }) end)
+      local shape = part(used).shape
+      local home = xchg.zeros(shape, { device = "cuda_host" })
+      local given = cuda.with_stream(s[2], function() return xchg.full(shape, 7, { device = "cuda:0" }) end)
+      s[2]:wait(s[1])
+      if row[2] == "source" then
+        home:copy_(part(used), { stream = s[2], non_blocking = true })
+      else
+        part(used):copy_(given, { stream = s[2] })
+      end
+      used:release()
+      collectgarbage() -- the views
+      collectgarbage()
+      -- What takes its place is made in the order of the first stream, and must come behind the copy on the second.
+      local after = cuda.with_stream(s[1], function() return xchg.full({ 40, 50 }, 9, { device = "cuda:0" }) end)
+      s[1]:synchronize()
+      s[2]:synchronize()
+      assert.equal(row[2] == "source" and 4 or 0, home[3][5])
+      assert.equal(9, after:to("cpu", { stream = s[1] })[3][5])
+    end)
+  end
+
+  it("is not given back before a copy between devices is done", function()
+    cuda_.only_with_two()
+    for _, turned in ipairs { false, true } do
+      local first, second = streams(2, 0), streams(2, 1)
+      local source = cuda.with_stream(first[1], function() return xchg.full({ 40, 50 }, 4, { device = "cuda:0" }) end)
+      local target = cuda.with_stream(second[1], function() return xchg.zeros({ 40, 50 }, { device = "cuda:1" }) end)
+      local kept = target[{ {}, { 1, 50 } }]
+      first[2]:wait(first[1])
+      second[2]:wait(second[1])
+      cuda.with_stream(first[2], function()
+        cuda.with_stream(second[2], function()
+          if turned then
+            target:transpose(1, 2):copy_(source:transpose(1, 2)[{ { 50, 1, -1 } }])
+          else
+            target:copy_(source)
+          end
+        end)
+      end)
+      source:release()
+      target:release()
+      local after = cuda.with_stream(first[1], function() return xchg.full({ 40, 50 }, 9, { device = "cuda:0" }) end)
+      first[1]:synchronize()
+      assert.equal(9, after:to("cpu", { stream = first[1] })[3][5])
+      assert.equal(4, kept:to("cpu", { stream = second[2] })[3][5])
+      kept:release()
+      for _, s in ipairs { first[1], first[2], second[1], second[2] } do s:synchronize() end
+    end
+  end)
+
+  it("and what is made for it on the way are of its stream: the current one is not waited for", function()
+    cuda_.only_simulated()
+    lazily()
+    local current, side = streams(1)[1], streams(1)[1]
+    local t, mark = xchg.ones({ 30, 40 }, { device = "cuda:0" }), xchg.zeros({ 1 }, { device = "cuda_host" })
+    local target = xchg.zeros({ 30, 40 }, { device = "cuda:0" })
+    cuda.synchronize(0)
+    cuda.with_stream(current, function()
+      mark:copy_(t[{ { 1, 1 }, 1 }], { non_blocking = true })
+      assert.equal(1, t:transpose(1, 2):to("cpu", { stream = side })[7][9])
+      t:transpose(1, 2):to("cuda:0", { stream = side })
+      target:copy_(xchg.ones({ 40, 30 }):transpose(1, 2), { stream = side })
+      side:synchronize()
+      assert.equal(0, mark[1])
+    end)
+    cuda.synchronize(0)
+    assert.equal(1, mark[1])
+  end)
+end)
+
 describe("a copy waits", function()
   it("for pinned and managed memory unless it is not to block", function()
     cuda_.only_simulated()
@@ -133,6 +221,8 @@ describe("a copy waits", function()
     local home = handmade.tensor { data = pinned.ptr, shape = { 8 } }
     home:copy_(t:fill_(5), { non_blocking = true })
     assert.equal(5, pinned[1])
+    home:reshape(2, 4):copy_(t:fill_(6):reshape(4, 2):transpose(1, 2), { non_blocking = true })
+    assert.equal(6, pinned[1])
   end)
 
   it("for host memory that is not pinned, always", function()

@@ -74,6 +74,24 @@ describe("a copy", function()
     end
   end)
 
+  it("from windows that overlap is right", function()
+    local handmade = require "spec.support.handmade"
+    local memory = counted({ 400 }, "float32")
+    local there = memory:to "cuda:0"
+    for _, row in ipairs {
+      { { 5, 3, 20 }, { 30, 30, 1 } }, { { 5, 3, 20 }, { 60, 30, 1 } }, { { 4, 30 }, { 10, 1 } }, { { 3, 4, 20 }, { 25, 40, 1 } },
+    } do
+      local expected = handmade.tensor { data = memory.ptr, shape = row[1], strides = row[2], dtype = "float32" }:clone()
+      local windows = handmade.tensor { data = there.ptr, shape = row[1], strides = row[2], dtype = "float32",
+        device_type = 2 }
+      for _, place in ipairs(PLACES) do
+        if not (place == "cuda:1" and cuda.device_count() < 2) then
+          assert.is_nil(difference(expected, windows:to(place, { copy = true }):to "cpu"), place)
+        end
+      end
+    end
+  end)
+
   it("within memory that overlaps is right", function()
     for _, place in ipairs { "cuda:0", "cuda_managed", "cuda_host" } do
       for _, row in ipairs {
@@ -185,5 +203,9 @@ describe("a copy costs", function()
       local home = xchg.empty({ row[1], 7, 20 }, { dtype = "float32" })
       assert.equal(row[2], calls(function() home:copy_(part) end))
     end
+    local many = xchg.zeros({ 17, 17, 4, 3, 40 }, { dtype = "float32", device = "cuda:0" })
+    local part = many[{ { 1, 17, 2 }, { 1, 17, 2 }, { 1, 4, 2 }, {}, { 1, 30 } }]
+    assert.equal("cudaMemcpyAsync:1 cudaLaunchKernelExC:1", calls(function() part:to "cpu" end))
+    assert.equal("cudaMemcpy3DAsync:9", calls(function() part:select(1, 2):to "cpu" end))
   end)
 end)

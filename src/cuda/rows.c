@@ -68,7 +68,7 @@ void xchg__rows_of(xchg__rows *out, const xchg_tensor *dst) {
   xchg_walk walk;
   xchg__walk_begin(&walk, dst);
   walk.start[0] = dst->_ptr;
-  walk.start[1] = NULL; /* moves with the other side, and is not looked at */
+  walk.start[1] = dst->_ptr;
   for (int32_t d = 0; d < walk.ndim; d++) {
     if (walk.stride[0][d] == 0)
       walk.shape[d] = 1;
