@@ -46,4 +46,14 @@ function M.calls(names, fn, ...)
   return result, out
 end
 
+--- Runs fn while the simulated device leaves what is queued until somebody waits.
+function M.lazily(fn, ...)
+  if cuda_.real then return fn(...) end
+  local schedule = cuda.sim.setting "SCHEDULE"
+  cuda.sim.schedule "lazy"
+  local done, e = pcall(fn, ...)
+  cuda.sim.schedule(schedule)
+  if not done then error(e, 0) end
+end
+
 return M
