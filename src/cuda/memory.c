@@ -53,7 +53,7 @@ static int pool_give_back(xchg_storage *storage, const block *own) {
   if (result != 0)
     xchg__rt.cudaDeviceSynchronize();
   if (event != NULL)
-    xchg__rt.cudaEventDestroy(event);
+    xchg__cuda_event_destroy(event);
   return xchg__rt.cudaFreeAsync(own->pointer, aside->handle);
 }
 

@@ -89,8 +89,8 @@ int xchg__use_add(xchg_storage *storage, xchg_cuda_stream *stream, xchg_error *e
 }
 
 static void use_free(use *one) {
-  if (one->event != NULL && !xchg__cuda_gone() && xchg__rt.cudaEventDestroy(one->event) != 0)
-    xchg__rt.cudaEventDestroy(one->event); /* the first answer may have been about something else */
+  if (one->event != NULL && !xchg__cuda_gone())
+    xchg__cuda_event_destroy(one->event);
   xchg_cuda_stream_release(one->stream);
   free(one);
 }
@@ -140,7 +140,7 @@ static int use_ask(use *one, int wait) {
     return 0;
   result = wait ? xchg__rt.cudaEventSynchronize(one->event) : xchg__rt.cudaEventQuery(one->event);
   if (result >= 900 && result <= 908) { /* it went into a capture of somebody else's: another one, later */
-    xchg__rt.cudaEventDestroy(one->event);
+    xchg__cuda_event_destroy(one->event);
     one->event = NULL;
     one->armed = 0;
   }
