@@ -83,6 +83,11 @@ describe("the cache", function()
     assert.is_true(rawequal(one, cuda.compile("__global__ void alive() {}", { cache = cache })))
     assert.is_false(rawequal(one, cuda.compile("__global__ void alive() {}", { cache = cache, arch = "compute_80" })))
     assert.is_false(rawequal(one, cuda.compile("__global__ void alive() {}", { cache = false })))
+    local function with(value) return cuda.compile("__global__ void alive() {}", { defines = { N = value } }) end
+    local tenth, text = with(0.1), with("0.1")
+    assert.is_true(rawequal(tenth, with(0.1)))
+    assert.is_false(rawequal(tenth, with(0.1 + 2 ^ -55)))
+    assert.is_false(rawequal(tenth, text))
     assert.is_true(rawequal(one, cuda.compile_async("__global__ void alive() {}", { cache = cache }):wait()))
   end)
 

@@ -67,6 +67,19 @@ describe("the compiler", function()
     assert.equal(0, run.status)
   end)
 
+  it("finds its other half and its headers where it really lies", function()
+    local folder = child.folder()
+    os.execute(("ln -s %s %s"):format(child.quote(compiler.path), child.quote(folder .. "/libnvrtc.so.13")))
+    local run = child.run([[
+      local cuda = require("xchg").cuda
+      print(cuda.nvrtc().path, #cuda.nvrtc().include)
+      cuda.compile("#include <cuda_fp16.h>\n__global__ void k(__half *y) { *y = sqrtf(*y); }", { arch = 90, cache = false })
+    ]], { env = { XCHG_CUDA = "none", XCHG_NVRTC = folder .. "/libnvrtc.so.13", LD_LIBRARY_PATH = "" } })
+    child.remove(folder)
+    assert.equal("", run.stderr)
+    assert.truthy(run.stdout:find(folder, 1, true) or run.stdout:find(compiler.path, 1, true), run.stdout)
+  end)
+
   it("needs no device", function()
     local run = child.run([[
       local cuda = require("xchg").cuda

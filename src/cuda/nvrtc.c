@@ -58,19 +58,21 @@ static int parent(char *path) {
 }
 
 /* NVRTC asks the loader for its other half by name, which finds it only in the loader's own folders or when it is open. */
-static void builtins_open(const char *folder) {
+static int builtins_open(const char *folder) {
   char wanted[64], path[PATH_BYTES];
   struct dirent *entry;
   DIR *files;
+  int found = 0;
   snprintf(wanted, sizeof wanted, "libnvrtc-builtins.so.%d.%d", facts.version / 1000, facts.version % 1000 / 10);
   if ((files = opendir(folder)) == NULL)
-    return;
-  while ((entry = readdir(files)) != NULL)
+    return 0;
+  while (!found && (entry = readdir(files)) != NULL)
     if (strncmp(entry->d_name, wanted, strlen(wanted)) == 0 &&
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path &&
         dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) != NULL)
-      break;
+      found = 1;
   closedir(files);
+  return found;
 }
 
 static int has(const char *folder, const char *file) {
@@ -82,6 +84,7 @@ static int has(const char *folder, const char *file) {
 typedef struct {
   char text[4 * PATH_BYTES];
   size_t length;
+  int builtins; /* whether they are open */
 } folder_list;
 
 static void folder_add(folder_list *list, const char *folder) {
@@ -127,7 +130,6 @@ static int headers_version(const char *folder) {
 
 /* Headers belong to the library that was found: those of another version are understood by chance only. */
 static void headers_find(folder_list *list, const char *folder) {
-  static const char *const toolkits[] = {"CUDA_HOME", "CUDA_PATH", NULL};
   char up[PATH_BYTES];
   snprintf(up, sizeof up, "%s", folder);
   if (parent(up)) {
@@ -139,6 +141,12 @@ static void headers_find(folder_list *list, const char *folder) {
         headers_add(list, "%s/include", up); /* .../lib/x86_64-linux-gnu */
     }
   }
+}
+
+/* Those of a toolkit, where none lie beside the library and the version is nearly the same. */
+static void headers_of_toolkit(folder_list *list) {
+  static const char *const toolkits[] = {"CUDA_HOME", "CUDA_PATH", NULL};
+  char up[PATH_BYTES];
   for (int i = 0; i < 3 && list->length == 0; i++) {
     const char *root = toolkits[i] != NULL ? getenv(toolkits[i]) : "/usr/local/cuda";
     if (root == NULL || root[0] != '/' || snprintf(up, sizeof up, "%s/include", root) >= (int)sizeof up)
@@ -184,6 +192,20 @@ static void archs_take(void) {
   free(archs);
 }
 
+/* What belongs to the library and lies near it, where it was not found yet. */
+static void beside(const char *library, folder_list *list) {
+  char folder[PATH_BYTES];
+  if (strlen(library) >= sizeof folder)
+    return;
+  memcpy(folder, library, strlen(library) + 1);
+  if (!parent(folder))
+    return;
+  if (!list->builtins)
+    list->builtins = builtins_open(folder);
+  if (list->length == 0)
+    headers_find(list, folder);
+}
+
 static const char *copied(const char *text) {
   char *copy = text != NULL ? strdup(text) : NULL;
   return copy != NULL ? copy : "";
@@ -206,20 +228,12 @@ static void nvrtc_find(const char *wheels) {
     facts.state = -1;
   } else if (symbols_take(found.handle, problem.message, sizeof problem.message) == 0) {
     folder_list list = {.length = 0};
-    char folder[PATH_BYTES], *real = realpath(found.path, NULL);
-    snprintf(folder, sizeof folder, "%s", found.path);
-    if (parent(folder)) {
-      builtins_open(folder);
-      headers_find(&list, folder);
-    }
-    if (list.length == 0 && real != NULL && strcmp(real, found.path) != 0 && strlen(real) < sizeof folder) {
-      memcpy(folder, real, strlen(real) + 1);
-      if (parent(folder)) {
-        builtins_open(folder);
-        headers_find(&list, folder);
-      }
-    }
+    char *real = realpath(found.path, NULL);
+    beside(found.path, &list);
+    if (real != NULL)
+      beside(real, &list); /* the library may be a link */
     free(real);
+    headers_of_toolkit(&list);
     facts.path = copied(found.path);
     facts.include = copied(list.text);
     archs_take();

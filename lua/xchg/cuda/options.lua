@@ -10,7 +10,7 @@ local slots = require "xchg.slots"
 local M = {}
 
 local next_key = lib.core.next
-local raise = error_.raise
+local raise, floor = error_.raise, math.floor
 
 ---@class xchg.cuda.CompileOptions
 ---@field name string?       of the program, as messages call it; default "program.cu"
@@ -44,10 +44,6 @@ local known = {
 
 local is_dtype = {}
 for _, name in ipairs(dtype.names) do is_dtype[name] = true end
-
-local order = {}
-for name in next_key, known do order[#order + 1] = name end
-table.sort(order)
 
 -- NVRTC's words for what is true or false, and for what is only on.
 local switches = { ftz = "-ftz=", fmad = "-fmad=", prec_div = "-prec-div=", prec_sqrt = "-prec-sqrt=" }
@@ -122,7 +118,7 @@ local function definition(where, name, value)
       raise("bad_argument", "%s: defines.%s is %s, which C++ has no literal for", where, name, tostring(value))
     end
     -- What looks like an integer is one.
-    if value == math.floor(value) and math.abs(value) < 2 ^ 53 then return ("%d"):format(value), false end
+    if value == floor(value) and math.abs(value) < 2 ^ 53 then return ("%d"):format(value), false end
     return ("%.17g"):format(value), false
   end
   if check.is_number(value) then return tostring(value), false end
@@ -252,66 +248,75 @@ end
 
 -- ---- telling options apart quickly ----------------------------------------------------------------------
 
--- Lengths go before texts, so that no text can end early. 1 and "1" are different.
-local function add(parts, n, kind, text_of)
-  parts[n + 1], parts[n + 2], parts[n + 3], parts[n + 4] = kind, #text_of, ":", text_of
-  return n + 4
+-- Adds a value to the parts of a text. Lengths go before strings, so that none can end early or begin another part.
+local function add(parts, n, value)
+  local kind = type(value)
+  if kind == "string" then
+    parts[n + 1], parts[n + 2], parts[n + 3] = #value, ":", value
+    return n + 3
+  elseif kind == "number" then
+    -- The usual way of writing numbers has 14 digits.
+    local short = value == floor(value) and value < 1e14 and value > -1e14
+    parts[n + 1], parts[n + 2] = "#", short and value or ("%.17g"):format(value)
+  elseif kind == "boolean" then
+    parts[n + 1], parts[n + 2] = "?", tostring(value)
+  elseif kind == "cdata" and slots.is_tensor(value) and value._slot ~= 0 then
+    parts[n + 1], parts[n + 2] = "?", value.dtype
+  else
+    return nil
+  end
+  parts[n + 3] = ";"
+  return n + 3
 end
 
 local function add_table(parts, n, value)
-  local length = #value
+  local length, keys, more = #value, nil, 0
   for i = 1, length do
-    local each = value[i]
-    n = add(parts, n, type(each), tostring(each))
+    n = add(parts, n, value[i])
+    if not n then return nil end
   end
-  local keys
   for key in next_key, value do
     if type(key) == "string" then
       keys = keys or {}
-      keys[#keys + 1] = key
+      more = more + 1
+      keys[more] = key
     elseif type(key) ~= "number" or key < 1 or key > length then
       return nil
     end
   end
-  if not keys then return n end
-  table.sort(keys)
-  for _, key in ipairs(keys) do
-    local each = value[key]
-    local kind = type(each)
-    if kind == "cdata" then
-      if not slots.is_tensor(each) or each._slot == 0 then return nil end
-      each = each.dtype
-    elseif kind ~= "string" and kind ~= "number" and kind ~= "boolean" then
-      return nil
-    end
-    n = add(parts, add(parts, n, "=", key), kind, tostring(each))
+  if more > 1 then table.sort(keys) end
+  for i = 1, more do
+    n = add(parts, n, keys[i])
+    parts[n + 1] = "="
+    n = add(parts, n + 1, value[keys[i]])
+    if not n then return nil end
   end
-  return n
+  parts[n + 1] = "}"
+  return n + 1
 end
 
 --- A text that is the same only for options that mean the same; nil for what must be looked at closely.
 ---@param options table
 ---@return string?
 function M.signature(options)
-  local parts, n, left = {}, 0, 0
-  for _ in next_key, options do left = left + 1 end
-  for i = 1, #order do
-    local name = order[i]
-    local value = options[name]
-    if value ~= nil then
-      left = left - 1
-      parts[n + 1] = name
-      n = n + 1
-      if type(value) == "table" then
-        n = add_table(parts, n, value)
-        if not n then return nil end
-      else
-        n = add(parts, n, type(value), tostring(value))
-      end
-      if left == 0 then break end
-    end
+  local parts, n, names, count = {}, 0, {}, 0
+  for name in next_key, options do
+    if not known[name] then return nil end
+    count = count + 1
+    names[count] = name
   end
-  if left ~= 0 then return nil end -- unknown ones among them
+  if count > 1 then table.sort(names) end
+  for i = 1, count do
+    local name = names[i]
+    local value = options[name]
+    parts[n + 1] = name
+    if type(value) == "table" then
+      n = add_table(parts, n + 1, value)
+    else
+      n = add(parts, n + 1, value)
+    end
+    if not n then return nil end
+  end
   return table.concat(parts, "", 1, n)
 end
 
