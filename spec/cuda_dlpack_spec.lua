@@ -555,6 +555,56 @@ describe("the deleter of memory that is used on a stream", function()
   end)
 end)
 
+describe("a kernel", function()
+  local PTX = [[
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry triple(.param .u64 y) {
+  .reg .u32 %i;
+  .reg .u64 %at, %offset;
+  .reg .f64 %v;
+  ld.param.u64 %at, [y];
+  cvta.to.global.u64 %at, %at;
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %offset, %i, 8;
+  add.u64 %at, %at, %offset;
+  ld.global.f64 %v, [%at];
+  mul.f64 %v, %v, 0d4008000000000000;
+  st.global.f64 [%at], %v;
+  ret;
+}]]
+
+  it("works on the memory itself, and the deleter waits for it", function()
+    da.lazily(function()
+      local x, s = memory "cuda:0", nonblocking(0)
+      cuda.synchronize(0)
+      local triple = cuda.load(PTX):kernel "triple"
+      local a = array_of(p.Array, x)
+      local t = xchg.from_dlpack(a, { stream = s })
+      for _ = 1, 3 do triple:launch({ grid = 1, block = 4, stream = s }, t) end
+      for _ = 1, 200 do p.runtime.fill(da.address(x), 0, 0, da.handle(s)) end
+      t:release()
+      py.eval "0"
+      if cuda_.simulated then assert.equal(0, py.get(a.made, 0).deleted) end
+      s:synchronize()
+      cuda.poll()
+      py.collect()
+      assert.equal(1, py.get(a.made, 0).deleted)
+      assert.same({ 27, 54, 81, 108 }, x:to("cpu"):totable())
+      s:close()
+      x:release()
+    end)
+  end)
+
+  it("is not given memory that it cannot reach", function()
+    local triple = cuda.load(PTX):kernel "triple"
+    local t = xchg.from_dlpack(p.Array(kw { device = pair(10, 0), data = 0x7000 }))
+    raises("unsupported_device", "rocm:0", triple.launch, triple, { grid = 1, block = 1 }, t)
+    t:release()
+  end)
+end)
+
 describe("a failure of CUDA in an import", function()
   -- The calls of an import that can fail, on the two ways of ordering.
   local CALLS = { "cudaGetDevice", "cuPointerGetAttributes", "cudaEventCreateWithFlags", "cudaEventRecord",
