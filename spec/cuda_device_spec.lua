@@ -478,7 +478,7 @@ describe("a failure of CUDA", function()
   end
 
   it("of a kernel names the launch, and what the simulated device has seen", function()
-    local text = run [[
+    local text = run([[
       local program = cuda.load [=[
         .version 8.0
         .target sm_75
@@ -495,7 +495,7 @@ describe("a failure of CUDA", function()
       program.poke(1, 1, t)
       local ok, e = pcall(cuda.synchronize, 0)
       print(e.cuda_code, e.message)
-    ]]
+    ]], { XCHG_SIM_SCHEDULE = "lazy" })
     assert.truthy(text:find("^700\tcuda.synchronize: cuda:0: cudaDeviceSynchronize answered 700 %(cudaErrorIllegalAddress%): "
       .. "a kernel read or wrote memory that is not its own"), text)
     assert.truthy(text:find("; the simulated device says: illegal address: poke, block (0,0,0), thread (0,0,0) "
