@@ -310,6 +310,27 @@ describe("other streams", function()
     y:release()
   end)
 
+  it("live until the end, and are not closed before", function()
+    cuda_.only_simulated()
+    local unchanged = cuda_.balance()
+    local y = vector(0)
+    local g = cuda.graph(function()
+      do
+        local side = cuda.stream { nonblocking = true }
+        side:wait(cuda.current_stream():record())
+        cuda.with_stream(side, y.fill_, y, 4)
+        raises("capturing", "close it after cuda.graph", side.close, side)
+      end
+      collectgarbage()
+      collectgarbage()
+    end)
+    g:launch()
+    assert.are.equal(4, first(y))
+    g:release()
+    y:release()
+    unchanged()
+  end)
+
   it("go on as they like where they do not take part", function()
     local x = vector(0)
     local s = cuda.stream { nonblocking = true }

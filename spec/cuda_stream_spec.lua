@@ -125,6 +125,15 @@ describe("a stream", function()
     x:release()
   end)
 
+  it("of a default kind belongs to the device that is asked for", function()
+    cuda_.only_with_two()
+    for number = 1, 2 do
+      assert.are.equal("cuda:1", cuda.external_stream(number, { device = 1 }).device)
+      assert.are.equal("cuda:0", cuda.external_stream(number).device)
+      assert.are.equal("cuda:1", cuda.with_device(1, cuda.external_stream, number).device)
+    end
+  end)
+
   it("keeps the owner that is given until it is closed", function()
     local made = cuda.stream()
     local other = cuda.external_stream(ffi.cast("uintptr_t", made.handle) + 0ULL, { owner = "a string is fine" })

@@ -33,7 +33,7 @@ local function captured(where, state, ok, ...)
   end
   stream.leave(state.entry)
   code = C.xchg_cuda_graph_end(state.record, ok and state.keep or 0, err)
-  host.captured = nil
+  host.captured, stream.joined = nil, nil
   if ok and code == 0 then return end
   host.drop(state.hosts)
   C.xchg_cuda_graph_release(ffi.gc(state.record, nil))
@@ -63,7 +63,7 @@ local function capture(where, keep, queue, fn, ...)
   end
   state.record = ffi.gc(box[0], C.xchg_cuda_graph_release)
   state.entry = stream.enter(queue)
-  host.captured = state.hosts
+  host.captured, stream.joined = state.hosts, {}
   captured(where, state, coroutine.resume(state.routine, ...))
   queue:close()
   return state

@@ -80,7 +80,7 @@ local function adopt_handle(where, handle, device, owner)
   if known and (type(owner) ~= "userdata" or type(known.owner) == "userdata" or not known.external) then
     return adopt.hold(known)
   end
-  local stream = make(where, owner, C.xchg_cuda_stream_adopt, handle, -1, err)
+  local stream = make(where, owner, C.xchg_cuda_stream_adopt, handle, math.max(real, -1), err)
   return adopt.hold(stream)
 end
 
@@ -259,6 +259,9 @@ end
 -- Set by modules that know more than this one: they need streams.
 M.events, M.hosts = nil, nil
 
+-- Streams that have become part of the capture that is open: they must not go before its end.
+M.joined = nil
+
 local function self_of(where, self)
   if not M.is(self) then
     error_.raise("wrong_type", "%s: a stream is expected, got %s; call it as stream:%s(...)", where,
@@ -292,6 +295,7 @@ function methods:wait(other)
   else
     checked("stream.wait", C.xchg_cuda_stream_wait(record, M.resolve("stream.wait", other), err))
   end
+  if record.capture ~= nil and M.joined then M.joined[#M.joined + 1] = self end
   return self
 end
 
@@ -325,6 +329,8 @@ function methods:close()
   if arena.streams[record.device] == record then
     error_.raise("bad_argument", "stream.close: the stream is the current one of cuda:%d; close it after with_stream",
       record.device)
+  elseif record.capture ~= nil then
+    error_.raise("capturing", "stream.close: the stream is part of a capture; close it after cuda.graph")
   end
   getmetatable(self._closer).__gc = nil
   objects[address(record)] = nil
