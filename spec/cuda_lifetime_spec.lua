@@ -97,7 +97,7 @@ describe("memory of the pool", function()
       assert(t:record_stream(s) == t)
       t:release()
       cuda.synchronize()
-      if cuda.sim then for _, report in ipairs(cuda.sim.reports()) do print(report.text) end end
+      for _, report in ipairs(cuda.backend() == "sim" and cuda.sim.reports() or {}) do print(report.text) end
     ]], { env = cuda_.env { XCHG_SIM_SCHEDULE = "lazy" } })
     assert.equal("", result.stdout .. result.stderr)
   end)
@@ -446,6 +446,36 @@ describe("during a capture", function()
     wait_for_all()
     assert.equal(0, in_flight())
     g:release()
+  end)
+
+  it("failing calls of CUDA spoil neither the graph nor the thread", function()
+    cuda_.only_simulated()
+    ffi.cdef "int cudaThreadExchangeStreamCaptureMode(int *mode);"
+    local runtime, mode = ffi.load(ffi.string(lib.C.xchg_cuda_known().path)), ffi.new("int[1]")
+    local target = device_tensor(4)
+    cuda.graph(function() target:fill_(1) end):release()
+    local balanced = cuda_.balance()
+    for _, where in ipairs { "cuda:0", "cuda_host", "cuda_managed:0" } do
+      for _, call in ipairs { "cudaThreadExchangeStreamCaptureMode", "cudaStreamSynchronize", "cudaMallocFromPoolAsync",
+        "cudaHostAlloc", "cudaMallocManaged", "cudaMemsetAsync", "cuCtxGetCurrent" } do
+        for nth = 1, 3 do
+          local ok, e
+          local g = cuda.graph(function()
+            cuda.sim.fail(call, nth, 46)
+            ok, e = pcall(xchg.zeros, 10, { device = where })
+            cuda.sim.fail()
+            target:fill_(nth)
+          end)
+          if not ok then assert.equal(46, e.cuda_code, tostring(e)) end
+          g:launch()
+          assert.equal(nth, target:to("cpu")[1])
+          g:release()
+          assert.equal(0, runtime.cudaThreadExchangeStreamCaptureMode(mode))
+          assert.equal(0, mode[0])
+        end
+      end
+    end
+    balanced()
   end)
 
   it("running out of memory ends in an error and spoils nothing", function()

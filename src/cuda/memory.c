@@ -305,6 +305,21 @@ static xchg_storage *memory_new(request *wanted, const xchg_arena *arena, xchg_e
   return NULL;
 }
 
+/* Lets this thread make memory while it captures; the old mode goes to `mode`. */
+static int capture_relax(int *mode, xchg_error *err) {
+  int result;
+  *mode = CAPTURE_RELAXED;
+  if ((result = xchg__rt.cudaThreadExchangeStreamCaptureMode(mode)) == 0)
+    return 0;
+  return xchg__cuda_fail(err, result, "cudaThreadExchangeStreamCaptureMode", "empty: memory during a capture");
+}
+
+static void capture_restore(int mode) {
+  int old = mode;
+  if (xchg__rt.cudaThreadExchangeStreamCaptureMode(&old) != 0)
+    xchg__rt.cudaThreadExchangeStreamCaptureMode(&mode); /* as in block_free */
+}
+
 xchg_storage *xchg__memory_new(const xchg_arena *arena, int32_t device_type, int32_t device_id, int64_t bytes,
                                xchg_error *err) {
   request wanted = {.device_type = device_type,
@@ -312,21 +327,21 @@ xchg_storage *xchg__memory_new(const xchg_arena *arena, int32_t device_type, int
                     .bytes = (size_t)bytes,
                     .capturing = xchg__graph_capturing() > 0};
   xchg__cuda_guard guard;
-  xchg_storage *storage;
-  int mode = CAPTURE_RELAXED;
+  xchg_storage *storage = NULL;
+  int mode;
   /* Pinned memory is of no device: that which is current need not be left. */
   if (device_type == kDLCUDAHost && xchg_cuda_device_current(&wanted.device, err) != 0)
     return NULL;
   if (xchg__cuda_enter(&guard, wanted.device, err) != 0)
     return NULL;
   xchg__use_poll(0);
-  if (device_type != kDLCUDAHost)
-    budget_ready(wanted.device);
-  if (wanted.capturing)
-    xchg__rt.cudaThreadExchangeStreamCaptureMode(&mode);
-  storage = memory_new(&wanted, arena, err);
-  if (wanted.capturing)
-    xchg__rt.cudaThreadExchangeStreamCaptureMode(&mode);
+  if (!wanted.capturing || capture_relax(&mode, err) == 0) {
+    if (device_type != kDLCUDAHost)
+      budget_ready(wanted.device);
+    storage = memory_new(&wanted, arena, err);
+    if (wanted.capturing)
+      capture_restore(mode);
+  }
   xchg__cuda_leave(&guard);
   return storage;
 }
