@@ -14,7 +14,7 @@
 enum { DTYPES = XCHG_DTYPE_LAST_READABLE + 1 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const void *kernels[2][DTYPES][DTYPES]; /* [wide][dst][src] */
+static xchg__gather_loaded kernels[2][DTYPES][DTYPES]; /* [wide][dst][src] */
 
 int xchg__cast_check(int32_t dst, int32_t src, xchg_error *err) {
   const char *to = xchg_dtype_info(dst)->name, *from = xchg_dtype_info(src)->name;
@@ -212,7 +212,7 @@ static void complex_write(xchg__gather_kernel *out, int32_t dtype) {
 
 /* ---- the kernels ---------------------------------------------------------------------------------- */
 
-static const void *cast_load(int32_t dst, int32_t src, int wide, xchg_error *err) {
+static int cast_load(xchg__gather_loaded *out, int32_t dst, int32_t src, int wide, xchg_error *err) {
   xchg__gather_kernel kernel = {.body = ""};
   xchg_class class = xchg__class_of(src);
   snprintf(kernel.name, sizeof kernel.name, "xchg_cast_%s_%s", xchg_dtype_info(src)->name, xchg_dtype_info(dst)->name);
@@ -223,22 +223,20 @@ static const void *cast_load(int32_t dst, int32_t src, int wide, xchg_error *err
     complex_write(&kernel, dst);
   else
     integer_write(&kernel, dst, class == XCHG_CLASS_INT);
-  return xchg__gather_load(&kernel, wide, err);
+  return xchg__gather_load(out, &kernel, wide, err);
 }
 
 int xchg__cast_queue(xchg_arena *arena, xchg_cuda_stream *stream, const xchg_tensor *dst, const xchg_tensor *src,
                      xchg_error *err) {
   xchg__rows rows;
-  const void **place, *kernel;
+  int code = 0;
   xchg__rows_elements(&rows, dst, src);
   int wide = xchg__gather_wide(&rows);
-  place = &kernels[wide][dst->_dtype][src->_dtype];
+  xchg__gather_loaded *kernel = &kernels[wide][dst->_dtype][src->_dtype];
   pthread_mutex_lock(&lock);
-  if (*place == NULL)
-    *place = cast_load(dst->_dtype, src->_dtype, wide, err);
-  kernel = *place;
+  if (kernel->handle == NULL)
+    code = cast_load(kernel, dst->_dtype, src->_dtype, wide, err);
+  const void *handle = kernel->handle;
   pthread_mutex_unlock(&lock);
-  if (kernel == NULL)
-    return err != NULL ? err->code : XCHG_E_CUDA;
-  return xchg__gather_run(arena, stream, kernel, "cast", &rows, err);
+  return code != 0 ? code : xchg__gather_run(arena, stream, handle, "cast", &rows, err);
 }

@@ -47,7 +47,7 @@ typedef struct {
 _Static_assert(sizeof(launch_config) == 56 && offsetof(launch_config, stream) == 32, "cudaLaunchConfig_t");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const void *kernels[2][2][UNITS]; /* [fill][wide][unit] */
+static xchg__gather_loaded kernels[2][2][UNITS]; /* [fill][wide][unit] */
 
 /* A thread takes every n-th element, counted in the order of the destination, and finds its place on both sides by
  * dividing the number by one extent after another. `wide`: the numbers have 64 bits. */
@@ -92,46 +92,48 @@ static void text_write(char *out, const xchg__gather_kernel *kernel, int fill, i
 #undef WRITE
 }
 
-static const void *kernel_load(const xchg__gather_kernel *kernel, int fill, int wide, xchg_error *err) {
+static int kernel_load(xchg__gather_loaded *out, const xchg__gather_kernel *kernel, int fill, int wide,
+                       xchg_error *err) {
   char text[TEXT_ROOM];
-  xchg_cuda_library *library;
-  const void *handle;
+  int code;
   text_write(text, kernel, fill, wide);
-  if (xchg_cuda_library_load(&library, text, strlen(text), NULL, 0, err) != 0)
-    return NULL;
-  handle = xchg_cuda_library_kernel(library, kernel->name, err);
-  if (handle == NULL) {
-    xchg_cuda_library_release(library);
-    return NULL;
+  if ((code = xchg_cuda_library_load(&out->library, text, strlen(text), NULL, 0, err)) != 0)
+    return code;
+  out->handle = xchg_cuda_library_kernel(out->library, kernel->name, err);
+  if (out->handle == NULL) {
+    xchg_cuda_library_release(out->library);
+    return err != NULL ? err->code : XCHG_E_CUDA;
   }
   /* It stays for good, and is nobody's memory. */
   xchg__count_add(XCHG_COUNT_STORAGES, -1);
   xchg__count_add(XCHG_COUNT_BYTES, -(int64_t)strlen(text));
-  return handle;
+  return 0;
 }
 
-const void *xchg__gather_load(const xchg__gather_kernel *kernel, int wide, xchg_error *err) {
-  return kernel_load(kernel, 0, wide, err);
+int xchg__gather_load(xchg__gather_loaded *out, const xchg__gather_kernel *kernel, int wide, xchg_error *err) {
+  return kernel_load(out, kernel, 0, wide, err);
 }
 
 /* A copy of a unit of 1 << unit bytes; of a fill the source is in the parameter. */
-static const void *unit_load(int fill, int wide, int unit, xchg_error *err) {
+static int unit_load(xchg__gather_loaded *out, int fill, int wide, int unit, xchg_error *err) {
   static const char *const types[UNITS] = {"u8", "u16", "u32", "u64", "v2.u64"};
   static const char *const values[UNITS] = {"%h0", "%h0", "%r0", "%n0", "{%n0, %n1}"};
   xchg__gather_kernel kernel;
   snprintf(kernel.name, sizeof kernel.name, "xchg_%s_%d", fill ? "fill" : "copy", 1 << unit);
   snprintf(kernel.body, sizeof kernel.body, "ld.%s.%s %s, [%%from];\nst.global.%s [%%to], %s;\n",
            fill ? "param" : "global", types[unit], values[unit], types[unit], values[unit]);
-  return kernel_load(&kernel, fill, wide, err);
+  return kernel_load(out, &kernel, fill, wide, err);
 }
 
-static const void *unit_kernel(int fill, int wide, int unit, xchg_error *err) {
+static int unit_kernel(const void **out, int fill, int wide, int unit, xchg_error *err) {
+  xchg__gather_loaded *kernel = &kernels[fill][wide][unit];
+  int code = 0;
   pthread_mutex_lock(&lock);
-  const void **kernel = &kernels[fill][wide][unit];
-  if (*kernel == NULL)
-    *kernel = unit_load(fill, wide, unit, err);
+  if (kernel->handle == NULL)
+    code = unit_load(kernel, fill, wide, unit, err);
+  *out = kernel->handle;
   pthread_mutex_unlock(&lock);
-  return *kernel;
+  return code;
 }
 
 static int is_wide(const gather_arguments *arguments) {
@@ -186,9 +188,8 @@ int xchg__gather_copy(xchg_arena *arena, xchg_cuda_stream *stream, const xchg__r
     all |= (uint64_t)rows->to_stride[d] | (uint64_t)rows->from_stride[d];
   int unit = unit_of(all);
   dims_write(&arguments, rows, rows->width, (int64_t)1 << unit);
-  if ((kernel = unit_kernel(0, is_wide(&arguments), unit, err)) == NULL)
-    return err != NULL ? err->code : XCHG_E_CUDA;
-  return gather_launch(arena, stream, kernel, "copy", &arguments, err);
+  int code = unit_kernel(&kernel, 0, is_wide(&arguments), unit, err);
+  return code != 0 ? code : gather_launch(arena, stream, kernel, "copy", &arguments, err);
 }
 
 int xchg__gather_fill(xchg_arena *arena, xchg_cuda_stream *stream, const xchg__rows *rows, const void *element,
@@ -209,9 +210,8 @@ int xchg__gather_fill(xchg_arena *arena, xchg_cuda_stream *stream, const xchg__r
   }
   dims_write(&arguments, &elements, size, (int64_t)1 << unit);
   memcpy(arguments.element, element, (size_t)size);
-  if ((kernel = unit_kernel(1, is_wide(&arguments), unit, err)) == NULL)
-    return err != NULL ? err->code : XCHG_E_CUDA;
-  return gather_launch(arena, stream, kernel, "fill", &arguments, err);
+  int code = unit_kernel(&kernel, 1, is_wide(&arguments), unit, err);
+  return code != 0 ? code : gather_launch(arena, stream, kernel, "fill", &arguments, err);
 }
 
 int xchg__gather_wide(const xchg__rows *rows) {

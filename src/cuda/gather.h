@@ -24,8 +24,14 @@ typedef struct {
   char body[2048];
 } xchg__gather_kernel;
 
-/* Makes and loads it for counts up to 2^31 - 1, or (`wide`) for all. Static, NULL and err. */
-const void *xchg__gather_load(const xchg__gather_kernel *kernel, int wide, xchg_error *err);
+/* A loaded one; it stays for good. */
+typedef struct {
+  const void *handle; /* as launches take it; NULL: not loaded yet */
+  xchg_cuda_library *library;
+} xchg__gather_loaded;
+
+/* Makes and loads it for counts up to 2^31 - 1, or (`wide`) for all. 0 or an error. */
+int xchg__gather_load(xchg__gather_loaded *out, const xchg__gather_kernel *kernel, int wide, xchg_error *err);
 /* Whether it takes the wide one for these rows. */
 int xchg__gather_wide(const xchg__rows *rows);
 /* Queues it over rows of one element each. `name` is static. */

@@ -1,8 +1,10 @@
 #include "cuda/stage.h"
 
 #include "cuda/cast.h"
+#include "cuda/device.h"
 #include "cuda/failure.h"
 #include "cuda/gather.h"
+#include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/memory.h"
 #include "cuda/move.h"
@@ -258,6 +260,9 @@ static int across_staged(const xchg__copy_job *job, const xchg_tensor *dst, cons
 }
 
 int xchg__stage_across(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src) {
+  /* With access to each other devices copy without the host. It need not be there; a capture is no time to ask. */
+  if (xchg__graph_capturing() == 0)
+    xchg__cuda_peer_enable(dst->_device_id, src->_device_id, NULL);
   int code = xchg__cuda_stream_order(job->stream, job->other, job->err);
   if (code == 0)
     code = across_by_calls(job, dst, src);
