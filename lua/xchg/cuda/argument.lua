@@ -152,9 +152,10 @@ function M.explain(plan, frame, k, ...)
   raise("bad_argument", "%s: %s does not fit", plan.where, label(plan, k))
 end
 
-function M.surplus(plan, ...)
-  raise("bad_argument", "%s: %d arguments are too many; the kernel takes %d: %s", plan.where, select("#", ...),
-    plan.count, tostring(plan.signature))
+--- There are more arguments than parameters.
+function M.surplus(plan)
+  raise("bad_argument", "%s: more arguments than the %d that the kernel takes: %s", plan.where, plan.count,
+    tostring(plan.signature))
 end
 
 -- ---- storing ------------------------------------------------------------------------------------------

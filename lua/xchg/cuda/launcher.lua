@@ -105,7 +105,7 @@ local plan, frame, prepare, store, failed, surplus, C, err, type, rawequal, isty
   size, heads, i8, i16, i32, i64, u16, f32, f64TYPES = ...
 local run
 function run(PARAMETERS)
-  if more ~= nil then surplus(plan, ARGUMENTS) end
+  if more ~= nil then surplus(plan) end
   local turn = tobit(frame.turn + 1)
   frame.turn = turn
 PREPARE
@@ -164,7 +164,7 @@ local function long(plan, frame, form, prepare)
   local run
   function run(...)
     local count = select("#", ...) - own
-    if count > plan.count then argument.surplus(plan, select(own + 1, ...)) end
+    if count > plan.count then argument.surplus(plan) end
     local turn = bit.tobit(frame.turn + 1)
     frame.turn = turn
     if own > 0 then prepare(frame, select(2, ...)) end
