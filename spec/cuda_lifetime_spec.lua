@@ -351,6 +351,87 @@ def alive():
   end)
 end)
 
+describe("device memory of others", function()
+  local ns
+  before_each(function()
+    ns = py.dict {}
+    py.exec([[
+import weakref
+class Array:
+    def __init__(self, pointer, n):
+        self.__cuda_array_interface__ = dict(shape=(n,), typestr="<f4", data=(pointer, False), version=3, stream=None)
+ref = None
+def make(pointer, n):
+    global ref
+    array = Array(pointer, n)
+    ref = weakref.ref(array)
+    return array
+def alive():
+    return ref() is not None
+]], ns)
+    collectgarbage()
+    collectgarbage()
+    py.collect()
+  end)
+  after_each(function() ns = nil end)
+
+  -- An array of somebody else on the memory of `base`, which outlives it; nobody else holds it.
+  local function import(base)
+    local t = xchg.from_cai(py.get(ns, "make")(tonumber(ffi.cast("uintptr_t", base.ptr)), base:numel()))
+    collectgarbage()
+    collectgarbage()
+    return t
+  end
+
+  it("is counted for its device, and let go of at once where no stream has used it", function()
+    local base = device_tensor(1000)
+    local bytes, alive = xchg.stats().device_bytes["cuda:0"], py.get(ns, "alive")
+    local t = import(base)
+    assert.equal(bytes + 4000, xchg.stats().device_bytes["cuda:0"])
+    t:release()
+    assert.equal(0, xchg.stats().pending)
+    assert.equal(bytes, xchg.stats().device_bytes["cuda:0"])
+    assert.is_false(alive())
+  end)
+
+  it("waits for the stream, and is let go of by the next tensor that is made or released", function()
+    lazily()
+    local base, other = device_tensor(1000), device_tensor(1)
+    local s, alive = side(), py.get(ns, "alive")
+    cuda.synchronize()
+    local t = import(base)
+    cuda.with_stream(s, function()
+      for i = 1, 4 do t:fill_(i) end -- a question whether it is idle lets one of them run
+    end)
+    t:release()
+    assert.equal(1, in_flight())
+    assert.is_true(alive())
+    s:synchronize()
+    assert.equal(0, in_flight())
+    assert.equal(1, xchg.stats().pending) -- Python has not run
+    other:release()
+    assert.equal(0, xchg.stats().pending)
+    assert.is_false(alive())
+    assert.equal(4, base:to("cpu")[1000])
+  end)
+
+  it("that is dropped counts for the budget as our own", function()
+    collectgarbage()
+    collectgarbage()
+    py.collect()
+    local base = xchg.empty(2 ^ 18, { dtype = "float32", device = "cuda:0" })
+    local budget, most = xchg.budget(16 * 2 ^ 20, "cuda:0"), 0
+    local make = py.get(ns, "make")
+    local pointer = tonumber(ffi.cast("uintptr_t", base.ptr))
+    for _ = 1, 500 do
+      xchg.from_cai(make(pointer, 2 ^ 18))
+      most = math.max(most, xchg.stats().device_bytes["cuda:0"])
+    end
+    xchg.budget(budget, "cuda:0")
+    assert.is_true(most <= (8 * 16 + 3) * 2 ^ 20, ("%d bytes were alive"):format(most))
+  end)
+end)
+
 describe("record_stream", function()
   local t
   before_each(function() t = device_tensor(4) end)
