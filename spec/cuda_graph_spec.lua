@@ -169,6 +169,67 @@ describe("a graph", function()
   end)
 end)
 
+describe("kernels in a graph", function()
+  local TWICE = [[
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry twice(.param .u64 p, .param .u32 n) {
+  .reg .u32 %i, %n;
+  .reg .pred %q;
+  .reg .u64 %a, %o;
+  .reg .f32 %f;
+  ld.param.u64 %a, [p];
+  ld.param.u32 %n, [n];
+  cvta.to.global.u64 %a, %a;
+  mov.u32 %i, %tid.x;
+  setp.ge.u32 %q, %i, %n;
+  @%q bra DONE;
+  mul.wide.u32 %o, %i, 4;
+  add.u64 %a, %a, %o;
+  ld.global.f32 %f, [%a];
+  add.f32 %f, %f, %f;
+  st.global.f32 [%a], %f;
+DONE:
+  ret;
+}]]
+
+  it("run at each launch, with code and arguments that the graph keeps", function()
+    local x = vector(1)
+    local g
+    do
+      local twice = cuda.load(TWICE):kernel "twice"
+      g = cuda.graph(function()
+        twice(1, 256, x, 256)
+        twice(1, 256, x, 256)
+      end)
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.are.equal(2, g.nodes)
+    assert.are.equal(1, first(x))
+    g:launch():launch()
+    assert.are.equal(16, first(x))
+    g:release()
+    x:release()
+  end)
+
+  it("may be loaded and launched for the first time in it", function()
+    local x = vector(1)
+    local g = cuda.graph(function() cuda.load(TWICE):kernel "twice"(1, 256, x, 256) end)
+    collectgarbage()
+    g:launch()
+    assert.are.equal(2, first(x))
+    assert.is_true(g:update(function() cuda.load(TWICE):kernel "twice"(1, 256, x, 100) end))
+    g:launch()
+    local host = x:to "cpu"
+    assert.are.same({ 4, 2 }, { host:at(100), host:at(101) })
+    host:release()
+    g:release()
+    x:release()
+  end)
+end)
+
 describe("a graph that is launched inside another capture", function()
   it("becomes a part of it, and is kept by it", function()
     local unchanged = cuda_.balance()
