@@ -273,6 +273,25 @@ describe("the cache", function()
     assert.is_true(compile(SOURCE, with_header(5)).cached)
   end)
 
+  it("is not used where it belongs to somebody else", function()
+    compile(SOURCE, with_header(6))
+    if os.execute("chown 65534 " .. child.quote(cache) .. " 2>/dev/null") ~= 0 then
+      return pending "only root gives folders away"
+    end
+    local prog = compile(SOURCE, with_header(6))
+    assert.is_false(prog.cached)
+    assert.truthy(prog.note:find("it belongs to another user", 1, true), prog.note)
+  end)
+
+  it("does not read what somebody else has written", function()
+    compile(SOURCE, with_header(7))
+    if os.execute("chown 65534 " .. child.quote(entry_file()) .. " 2>/dev/null") ~= 0 then
+      return pending "only root gives files away"
+    end
+    assert.is_false(compile(SOURCE, with_header(7)).cached)
+    assert.is_true(compile(SOURCE, with_header(7)).cached) -- our own since
+  end)
+
   it("is done without where there can be none", function()
     child.write(folder .. "/file", "")
     for _, place in ipairs { folder .. "/file", folder .. "/file/below", "/proc/nowhere", ("x"):rep(5000) } do

@@ -16,6 +16,7 @@ local lib = require "xchg.lib"
 ---@field cuda_code integer?  what CUDA answered
 ---@field cuda_name string?   "cudaErrorIllegalAddress"
 ---@field call string?        the function of CUDA that answered it
+---@field log string?         of "compile": all that the compiler has said
 
 local M = {}
 
