@@ -32,10 +32,12 @@ local function declare(plan, k)
     or ""
 end
 
+local function with_article(name) return (name:find("^i") and "an " or "a ") .. name end
+
 local function elements(parameter)
   if not parameter.dtype then return "a tensor on a CUDA device" end
   local also = parameter.also and parameter.also ~= parameter.dtype and " or " .. parameter.also or ""
-  return ("a %s%s tensor on a CUDA device"):format(parameter.dtype, also)
+  return ("%s%s tensor on a CUDA device"):format(with_article(parameter.dtype), also)
 end
 
 local EXPECTED = {
@@ -100,8 +102,8 @@ local function check_tensor(plan, k, t)
       where, name, t.device)
   elseif parameter.dtype and t.dtype ~= parameter.dtype and t.dtype ~= parameter.also then
     local same = dtype.get(where, parameter.dtype).itemsize == t.itemsize
-    raise("unsupported_dtype", "%s: %s must be %s, got a %s tensor; t:to '%s' converts it%s", where, name,
-      elements(parameter), t.dtype, parameter.dtype,
+    raise("unsupported_dtype", "%s: %s must be %s, got %s tensor; t:to '%s' converts it%s", where, name,
+      elements(parameter), with_article(t.dtype), parameter.dtype,
       same and (", t:view '%s' takes the same bytes for it"):format(parameter.dtype) or "")
   elseif parameter.const ~= true and bit.band(t._flags, READONLY) ~= 0 then
     raise("readonly", "%s: %s is a read-only tensor, and the kernel %s; clone() it, or declare the parameter const",
@@ -163,17 +165,19 @@ end
 -- By ctype number: what kind of cdata it is, its size and alignment.
 local known = {}
 
+-- nil for a ctype.
 local function inspect(value)
   local T = ffi.typeof(value)
   local id = tonumber(T)
+  if tonumber(value) == id and tostring(value):find("^ctype<") then return nil end
   local row = known[id]
   if not row then
     local name = tostring(T):match("^ctype<(.*)>$")
     local pointer = name:find("%*[%s%a]*$") ~= nil and not name:find("&", 1, true)
     row = {
       pointer = pointer, to_tensor = name:find("^struct xchg_tensor") ~= nil,
-      -- Functions and references have no bytes of their own, ctypes no bytes at all.
-      bytes = not pointer and not name:find("[&()*]") and value ~= T and ffi.sizeof(T) or nil,
+      -- Functions and references have no bytes of their own.
+      bytes = not pointer and not name:find("[&()*]") and ffi.sizeof(T) or nil,
       align = ffi.alignof(T),
       scalar = not name:find("^struct") and not name:find("^union") and not name:find("%]$") and name .. "[1]" or nil,
     }
@@ -193,7 +197,7 @@ local function store_address(plan, frame, k, value)
   end
   if type(value) ~= "cdata" then return false end
   local row = inspect(value)
-  if not row.pointer then return false end
+  if not row or not row.pointer then return false end
   if row.to_tensor then
     raise("wrong_type", "%s: %s is a pointer to a tensor's head; pass the tensor", plan.where, label(plan, k))
   end
@@ -250,7 +254,7 @@ end
 local function store_bytes(plan, frame, k, value)
   if type(value) ~= "cdata" then return false end
   local parameter, row = plan.signature[k], inspect(value)
-  if not row.bytes or row.to_tensor then return false end
+  if not row or not row.bytes or row.to_tensor then return false end
   if row.bytes ~= parameter.size then
     raise("wrong_type", "%s: %s has %d bytes, got %s with %d%s", plan.where, label(plan, k), parameter.size,
       check.describe(value), row.bytes, declare(plan, k))
