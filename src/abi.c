@@ -47,8 +47,7 @@
   F(xchg_cuda_stream, capture)                                                                                         \
   F(xchg_cuda_stream, last)                                                                                            \
   S(xchg_cuda_event)                                                                                                   \
-  F(xchg_cuda_event, recorded)                                                                                         \
-  F(xchg_cuda_event, stream)                                                                                           \
+  F(xchg_cuda_event, capture)                                                                                          \
   S(xchg_cuda_host)                                                                                                    \
   F(xchg_cuda_host, references)
 

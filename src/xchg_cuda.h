@@ -139,7 +139,6 @@ typedef struct xchg_cuda_event {
   int32_t timing;
   uint64_t recorded; /* 0: never; else counts up */
   uint64_t capture;  /* number of the graph that it was recorded in; 0: none */
-  void *stream;      /* handle of the stream that it was recorded on */
 } xchg_cuda_event;
 
 /* A new event of a device (xchg_cuda_event_release). */

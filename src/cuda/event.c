@@ -58,7 +58,6 @@ int32_t xchg_cuda_event_record(xchg_cuda_event *event, xchg_cuda_stream *stream,
   } else {
     event->recorded++;
     event->capture = xchg__graph_number(stream->capture);
-    event->stream = stream->handle;
   }
   xchg__cuda_leave(&guard);
   return code;

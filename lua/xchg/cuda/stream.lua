@@ -269,7 +269,6 @@ local function self_of(where, self)
   end
   return record_of(where, self)
 end
-M.self = self_of
 
 --- Waits until everything is done that is queued, and runs host functions that were reached.
 function methods:synchronize()
