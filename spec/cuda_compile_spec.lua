@@ -436,6 +436,9 @@ describe("a compilation in the background", function()
 
   for _, how in ipairs { "os.exit(0, true)", "os.exit(0)", "" } do
     it(("does not hold the process's end up: %s"):format(how == "" and "end of the script" or how), function()
+      if how == "os.exit(0)" and child.sanitizer() == "asan" then
+        return pending "the Lua state stays open, and all of it is a leak to the checker"
+      end
       local run = child.run([[
         local cuda = require("xchg").cuda
         jobs = {}
