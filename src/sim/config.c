@@ -80,13 +80,29 @@ static bool read_flag(const char *text, bool *out) {
   return *out || !strcmp(text, "0");
 }
 
-/* Takes a copy that lives as long as the process: settings change a few times at most. */
+typedef struct kept kept;
+struct kept {
+  kept *next;
+  char text[];
+};
+
+/* Takes a copy that lives as long as the process: settings change a few times at most, and others may still read the
+   one before. */
 static bool read_text(const char *text, const char **out) {
+  static kept *all;
+  size_t length = strlen(text);
+  kept *copy;
   *out = NULL;
-  if (!*text)
+  if (!length)
     return true;
-  *out = strdup(text);
-  return *out != NULL;
+  copy = malloc(sizeof *copy + length + 1);
+  if (!copy)
+    return false;
+  memcpy(copy->text, text, length + 1);
+  copy->next = all;
+  all = copy;
+  *out = copy->text;
+  return true;
 }
 
 static bool devices_read(sim_config *out, const char *text) {
