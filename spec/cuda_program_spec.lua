@@ -124,6 +124,7 @@ describe("a program", function()
   end)
 
   it("goes with its last kernel, and its code with it", function()
+    run(cuda.compile(SOURCE).cpp) -- makes what lives as long as the process
     local balance = cuda_.balance()
     do
       local prog = cuda.compile("__global__ void gone(float *y) { *y = 1; }")
@@ -372,6 +373,7 @@ describe("loaded code", function()
 
   it("gives all back where the driver refuses, and loses nothing", function()
     cuda_.only_simulated()
+    assert.equal(42, value_of(cuda.load(PTX))) -- makes what lives as long as the process
     local balance = cuda_.balance()
     cuda.sim.fail("cudaLibraryLoadData", 1, 2)
     raises("out_of_memory", "load", cuda.load, PTX)
@@ -387,4 +389,43 @@ describe("loaded code", function()
     balance()
     assert.is_nil(prog)
   end)
+end)
+
+describe("a failing call of CUDA", function()
+  after_each(cuda_.reports_none)
+
+  local function work()
+    local prog = cuda.load(PTX, { signatures = { fill = "(int *p, int v)" } })
+    local t = xchg.zeros(1, { dtype = "int32", device = "cuda" })
+    prog.fill(1, 1, t, 42)
+    local v = prog:global("table", { dtype = "int32" })
+    pcall(prog.global, prog, "nothing")
+    local value = t:to("cpu"):item()
+    v:release()
+    return value
+  end
+
+  for _, call in ipairs {
+    "cudaGetDevice", "cudaSetDevice", "cudaThreadExchangeStreamCaptureMode", "cudaLibraryLoadData", "cudaLibraryUnload",
+    "cudaLibraryGetKernel", "cudaLibraryGetGlobal", "cudaLibraryGetManaged", "cuCtxGetCurrent", "cudaDeviceGetAttribute",
+  } do
+    it(call .. " loses no code and leaves nothing loaded", function()
+      cuda_.only_simulated()
+      assert.equal(42, work())
+      local balance = cuda_.balance()
+      for nth = 1, 8 do
+        cuda.sim.fail(call, nth, 46)
+        local done, e = pcall(work)
+        collectgarbage()
+        cuda.sim.fail()
+        if not done then
+          assert.is_true(require("xchg.error").is(e), tostring(e))
+          assert.equal("cuda", e.code, tostring(e))
+        end
+        assert.equal(0, cuda.current_device().index)
+        assert.equal(42, work())
+      end
+      balance()
+    end)
+  end
 end)

@@ -32,13 +32,16 @@ static void library_destroy(xchg_storage *storage, int python) {
   xchg_cuda_library *library = storage->owner;
   (void)python;
   if (!xchg__cuda_gone()) {
-    int mode = relax();
-    int result =
-        library->by_driver ? xchg__drv.cuLibraryUnload(library->handle) : xchg__rt.cudaLibraryUnload(library->handle);
-    if (result == XCHG_CUDA_UNLOADING)
-      xchg__cuda_note_unloading();
-    else if (result != 0)
-      xchg__rt.cudaGetLastError();
+    int mode = relax(), result = 1;
+    /* The answer may be about something that failed before: then nothing was unloaded yet. */
+    for (int tries = 0; tries < 2 && result != 0; tries++) {
+      result =
+          library->by_driver ? xchg__drv.cuLibraryUnload(library->handle) : xchg__rt.cudaLibraryUnload(library->handle);
+      if (result == XCHG_CUDA_UNLOADING)
+        xchg__cuda_note_unloading();
+      if (result != 0)
+        xchg__rt.cudaGetLastError();
+    }
     unrelax(mode);
   }
   free(library);
