@@ -84,9 +84,15 @@ describe("a loop of launches", function()
   for _, row in ipairs(ROWS) do
     it("by " .. row[1] .. " compiles, and allocates nothing", function()
       if not has_names then pending "this LuaJIT has no jit.vmdef" end
-      local fn = hot(row)
-      fn(10) -- makes the launcher
-      local aborts, stops = watch(fn)
+      -- The compiler counts what is hot in 64 places, by address: a function that shares its place with the loop is tried
+      -- first, and left for it. At another address it is not.
+      local kept, fn, aborts, stops = {}, nil, nil, nil
+      repeat
+        fn = hot(row)
+        kept[#kept + 1] = fn
+        fn(10) -- makes the launcher
+        aborts, stops = watch(fn)
+      until #aborts == 0 or #kept == 5
       assert.equal("", table.concat(aborts, "\n"))
       assert.is_true(stops > 0)
       local bytes = bytes_of(fn)

@@ -98,8 +98,10 @@ local function check_tensor(plan, k, t)
   elseif not rawequal(lib.core.tensors[t._slot], t) then
     raise("bad_argument", "%s: %s is a copy of a tensor's bytes; clone() copies tensors", where, name)
   elseif is_host(t) then
+    local cure = bit.band(t._flags, C.XCHG_TENSOR_HOST) ~= 0 and "t:to 'cuda' copies it"
+      or "copy it with the library that it is of"
     raise("unsupported_device", "%s: %s is a tensor in %s memory, which kernels do not reach; %s", where, name, t.device,
-      bit.band(t._flags, C.XCHG_TENSOR_HOST) ~= 0 and "t:to 'cuda' copies it" or "copy it with the library that it is of")
+      cure)
   elseif parameter.dtype and t.dtype ~= parameter.dtype and t.dtype ~= parameter.also then
     local same = dtype.get(where, parameter.dtype).itemsize == t.itemsize
     raise("unsupported_dtype", "%s: %s must be %s, got %s tensor; t:to '%s' converts it%s", where, name,
