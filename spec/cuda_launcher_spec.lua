@@ -86,7 +86,8 @@ describe("a loop of launches", function()
       if not has_names then pending "this LuaJIT has no jit.vmdef" end
       -- The compiler counts what is hot in 64 places, by address: a function that shares its place with the loop is tried
       -- first, and left for it. At another address it is not.
-      local kept, fn, aborts, stops = {}, nil, nil, nil
+      local kept = {}
+      local fn, aborts, stops
       repeat
         fn = hot(row)
         kept[#kept + 1] = fn

@@ -100,8 +100,8 @@ local function check_tensor(plan, k, t)
   elseif is_host(t) then
     local cure = bit.band(t._flags, C.XCHG_TENSOR_HOST) ~= 0 and "t:to 'cuda' copies it"
       or "copy it with the library that it is of"
-    raise("unsupported_device", "%s: %s is a tensor in %s memory, which kernels do not reach; %s", where, name, t.device,
-      cure)
+    raise("unsupported_device", "%s: %s is a tensor in %s memory, which kernels do not reach; %s", where, name,
+      t.device, cure)
   elseif parameter.dtype and t.dtype ~= parameter.dtype and t.dtype ~= parameter.also then
     local same = dtype.get(where, parameter.dtype).itemsize == t.itemsize
     raise("unsupported_dtype", "%s: %s must be %s, got %s tensor; t:to '%s' converts it%s", where, name,
