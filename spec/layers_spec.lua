@@ -7,7 +7,7 @@ local C_RANK = {
 }
 local C_TOP = {
   ["module.c"] = "module", ["abi.c"] = "module", ["abi.h"] = "module",
-  ["xchg.h"] = "xchg.h", ["xchg_cuda.h"] = "xchg.h", ["dlpack.h"] = "dlpack.h",
+  ["xchg.h"] = "xchg.h", ["xchg_cuda.h"] = "xchg.h", ["xchg_kernel.h"] = "xchg.h", ["dlpack.h"] = "dlpack.h",
 }
 local C_GENERATED = { ["abi_text.h"] = "module" }
 local C_LINES = 450

@@ -210,5 +210,6 @@ XCHG_API void xchg_stats(const xchg_arena *arena, xchg_statistics *out);
 XCHG_API int64_t xchg_budget(int64_t bytes);
 
 #include "xchg_cuda.h"
+#include "xchg_kernel.h"
 
 #endif
