@@ -42,7 +42,7 @@ describe("a fill", function()
   for _, place in ipairs(PLACES) do
     if place ~= "cpu" then
       it("on " .. place .. " writes any dtype into any layout", function()
-        if missing(place) then return end
+        if missing(place) then return pending(missing(place)) end
         for _, layout in ipairs(LAYOUTS) do
           local shape, part = layout[2], layout[3]
           local dtypes = place == "cuda:0" and { "bool", "int16", "float16", "float32", "float64" } or { "int32" }
