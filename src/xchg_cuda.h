@@ -221,8 +221,8 @@ XCHG_API int32_t xchg_cuda_trim(int32_t device, xchg_error *err);
 
 /* ---- copies -------------------------------------------------------------------------------------- */
 
-/* Copies src into dst in the order of `stream`: any two of host, pinned, managed and device memory, of one device or two;
- * one dtype, src broadcast to dst's shape, any strides. Returns when host memory that is not pinned may be used again,
+/* Copies src into dst in the order of `stream` (NULL: the current stream of dst's device, else of src's): any two of host,
+ * pinned, managed and device memory, of one device or two; src broadcast to dst's shape and cast to its dtype, any strides. Returns when host memory that is not pinned may be used again,
  * and, unless `nonblocking`, when dst is complete if it is memory that the host reads. */
 XCHG_API int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src,
                                 xchg_cuda_stream *stream, int32_t nonblocking, xchg_error *err);

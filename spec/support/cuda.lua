@@ -1,6 +1,7 @@
 --- CUDA for specs: the simulated device with two devices and all its checkers, or hardware with XCHG_CUDA=real.
 --- Require it at the head of a spec file, and end each test with `after_each(cuda_.reports_none)`.
 
+local busted = require "busted"
 local ffi = require "ffi"
 local child = require "spec.support.child"
 local xchg = require "xchg"
@@ -38,12 +39,12 @@ end
 
 --- Skips a test that needs what only the simulated device can: failures on command, reports.
 function M.only_simulated()
-  if M.real then pending "only on the simulated device" end
+  if M.real then busted.pending "only on the simulated device" end
 end
 
 --- Skips a test that needs a second device.
 function M.only_with_two()
-  if cuda.device_count() < 2 then pending "only one device here" end
+  if cuda.device_count() < 2 then busted.pending "only one device here" end
 end
 
 -- How many reports of a kind were looked at already. Faults are of kernels, the rest of the checkers; "load", "stub",
