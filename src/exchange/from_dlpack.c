@@ -120,7 +120,7 @@ static int adopt_capsule(xchg__request *request, xchg_tensor *out, PyObject *cap
   code = xchg__capsule_open(&opened, capsule, WHERE, err);
   if (code == 0)
     code = xchg__descriptor_check(&checked, opened.tensor, opened.flags, PROTOCOL, err);
-  if (code == 0)
+  if (code == 0 && checked.description.device_type != kDLCPU)
     code = check_device(request, &checked, said, ordered, err);
   if (code == 0) {
     void (*destroy)(xchg_storage *, int) =
