@@ -110,7 +110,7 @@ function run(PARAMETERS)
   frame.turn = turn
 PREPARE
 STORE
-  if frame.turn ~= turn then return run(ALL) end
+  if frame.turn ~= turn then return run(EVERYTHING) end
   local code = C.xchg_cuda_launch(frame, err)
   if code ~= 0 then failed(plan, frame, prepare, code, ARGUMENTS) end
 end
@@ -142,7 +142,7 @@ local function text_of(plan, form)
   local own, prepare = FORMS[form][1], FORMS[form][2]
   local arguments = table.concat(names, ", ")
   local parts = {
-    PARAMETERS = join(own, arguments, "more"), ALL = join(own, arguments),
+    PARAMETERS = join(own, arguments, "more"), EVERYTHING = join(own, arguments),
     ARGUMENTS = arguments == "" and "more" or arguments .. ", more",
     PREPARE = prepare:gsub("FIRST", first), STORE = table.concat(statements, "\n"),
     TYPES = #types > 0 and ", T" .. table.concat(types, ", T") or "",
