@@ -100,10 +100,15 @@ enum {
   XCHG_PROTOCOL_DLPACK = 2,
   XCHG_PROTOCOL_LUA = 3,
   XCHG_PROTOCOL_CAI = 4,
-  XCHG_PROTOCOL_COUNT = 5
+  XCHG_PROTOCOL_BUFFER = 5,
+  XCHG_PROTOCOL_ARRAY_STRUCT = 6,
+  XCHG_PROTOCOL_ARRAY_INTERFACE = 7,
+  XCHG_PROTOCOL_ARRAY = 8,
+  XCHG_PROTOCOL_POINTER = 9,
+  XCHG_PROTOCOL_COUNT = 10
 };
 
-/* "exchange_api", "dlpack", "lua", "cai"; NULL for an unknown number. Static. */
+/* "exchange_api", "dlpack", "array_struct", ...; NULL for an unknown number. Static. */
 XCHG_API const char *xchg_protocol_name(int32_t protocol);
 
 /* Head of every tensor cdata. Lua declares one such struct for each dtype, with a typed `_data`.

@@ -52,6 +52,11 @@ const char *xchg_protocol_name(int32_t protocol) {
   case XCHG_PROTOCOL_DLPACK: return "dlpack";
   case XCHG_PROTOCOL_LUA: return "lua";
   case XCHG_PROTOCOL_CAI: return "cai";
+  case XCHG_PROTOCOL_BUFFER: return "buffer";
+  case XCHG_PROTOCOL_ARRAY_STRUCT: return "array_struct";
+  case XCHG_PROTOCOL_ARRAY_INTERFACE: return "array_interface";
+  case XCHG_PROTOCOL_ARRAY: return "array";
+  case XCHG_PROTOCOL_POINTER: return "pointer";
   default: return NULL;
   }
 }
