@@ -166,11 +166,13 @@ export XCHG_BUILD := $(B)
 run = eval "$$(./bootstrap env)" &&
 sub = +@$(MAKE) --no-print-directory
 
-##demo          run examples/quickstart.lua on real arrays
+##demo          run examples/quickstart.lua on real arrays, then examples/cuda.lua on a GPU or the simulated device
 demo:
 	@./bootstrap setup demo
 	$(sub) build
 	@$(run) $(LUAJIT) examples/quickstart.lua
+	@if ./bootstrap setup nvrtc; then echo; $(run) $(LUAJIT) examples/cuda.lua; \
+	  else echo "the half of the demo that is about CUDA devices is left out"; fi
 
 ##test          every spec; SPEC=spec/x_spec.lua for some, SEED=n to repeat an order, ARGS= for busted
 test:

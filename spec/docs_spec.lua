@@ -4,11 +4,17 @@
 --     ```lua                  a program of its own; its lines are numbered as in the document
 --     ```lua continued        goes on where the block before it ended, with its locals
 --     ```lua torch            needs these Python modules, else it is skipped
+--     ```lua cuda             runs on the simulated device, which has two devices then
+--     ```lua nvrtc            and needs the compiler of CUDA C++, else it is skipped
+--     ```lua alone            has a process of its own: it loses the device, or forks
 --
 -- What a block prints stands in a ```text block right after it, or line by line behind `-->` in it.
 local child = require "spec.support.child"
 local lfs = require "lfs"
 local masked = require "spec.support.masked"
+
+-- Words that are no modules.
+local WORDS = { continued = true, cuda = true, nvrtc = true, alone = true }
 
 local function documents()
   local found = { "README.md" }
@@ -62,6 +68,7 @@ end
 ---@field line integer
 ---@field blocks docs.Block[]
 ---@field modules string[]
+---@field words table<string, boolean>
 ---@field code string
 
 --- The programs that the Lua blocks make: a block and those that continue it. `mark(n)` stands where block n begins.
@@ -72,13 +79,14 @@ local function programs_of(text)
     if block.language == "lua" then
       local program = programs[#programs]
       if not block.words.continued then
-        program = { line = block.line, blocks = {}, modules = {} }
+        program = { line = block.line, blocks = {}, modules = {}, words = {} }
         programs[#programs + 1] = program
       end
       assert(program, "nothing to continue in line " .. block.line)
       program.blocks[#program.blocks + 1] = block
       for word in pairs(block.words) do
-        if word ~= "continued" then program.modules[#program.modules + 1] = word end
+        program.words[word] = true
+        if not WORDS[word] then program.modules[#program.modules + 1] = word end
       end
     end
   end
@@ -100,14 +108,16 @@ local RUNNER = [[
 io.stdout:setvbuf "no"
 local py = require "xchg".python
 local function say(...) io.stdout:write("\n\1", table.concat({ ... }, " "), "\n") end
-local function missing(modules)
-  for _, name in ipairs(modules) do
+local function missing(program)
+  for _, name in ipairs(program.modules) do
     if not pcall(py.import, name) then return name end
   end
+  if program.nvrtc and not require "xchg".cuda.nvrtc() then return "NVRTC" end
 end
 for p, program in ipairs(programs) do
-  local absent = missing(program.modules)
-  if absent then
+  local absent = missing(program)
+  if program.skipped then
+  elseif absent then
     say("skip", p, absent)
   else
     local environment = setmetatable({ mark = function(n) say("block", p, n) end }, { __index = _G })
@@ -123,17 +133,31 @@ for p, program in ipairs(programs) do
 end
 ]]
 
---- Runs a document's programs: for each {status, problem, printed = {text by block}}.
-local function run(document, programs)
+-- What the programs of a process find set.
+local function environment_of(programs)
+  for _, program in ipairs(programs) do
+    if not program.skipped and (program.words.cuda or program.words.nvrtc) then
+      return {
+        PYTHONUNBUFFERED = "1", XCHG_CUDA = "sim", XCHG_SIM_DEVICES = "2", XCHG_SIM_LOG = "none",
+        XCHG_CACHE = child.absolute((os.getenv "XCHG_BUILD" or "build") .. "/cache"),
+      }
+    end
+  end
+  return { PYTHONUNBUFFERED = "1" }
+end
+
+local function run_process(document, programs, outcomes)
   local script = { "local document, programs = ", ("%q"):format(document), ", {\n" }
   for _, program in ipairs(programs) do
     local modules = {}
     for i, name in ipairs(program.modules) do modules[i] = ("%q"):format(name) end
-    script[#script + 1] = ("{ modules = { %s }, code = %q },\n"):format(table.concat(modules, ", "), program.code)
+    script[#script + 1] = ("{ modules = { %s }, nvrtc = %s, skipped = %s, code = %q },\n"):format(
+      table.concat(modules, ", "), tostring(program.words.nvrtc or false), tostring(program.skipped or false),
+      program.code)
   end
   script[#script + 1] = "}\n" .. RUNNER
-  local result = child.run(table.concat(script), { timeout = 300, env = { PYTHONUNBUFFERED = "1" } })
-  local outcomes, printed = {}, {}
+  local result = child.run(table.concat(script), { timeout = 300, env = environment_of(programs) })
+  local printed = {}
   for word, p, rest in result.stdout:gmatch "\1(%l+) (%d+) ?([^\1]*)" do
     p = tonumber(p)
     printed[p] = printed[p] or {}
@@ -144,11 +168,29 @@ local function run(document, programs)
       outcomes[p] = { status = word, problem = rest, printed = printed[p] }
     end
   end
-  for p in ipairs(programs) do
-    outcomes[p] = outcomes[p] or {
+  for p, program in ipairs(programs) do
+    outcomes[p] = outcomes[p] or not program.skipped and {
       status = "failed", printed = printed[p] or {},
       problem = ("the process ended with status %d\n%s"):format(result.status, result.stderr),
-    }
+    } or nil
+  end
+end
+
+--- Runs a document's programs, in one process but for those that want one alone: for each {status, problem, printed =
+--- {text by block}}.
+local function run(document, programs)
+  local outcomes = {}
+  local function process(wanted)
+    local any = false
+    for _, program in ipairs(programs) do
+      program.skipped = not wanted(program)
+      any = any or not program.skipped
+    end
+    if any then run_process(document, programs, outcomes) end
+  end
+  process(function(program) return not program.words.alone end)
+  for _, each in ipairs(programs) do
+    if each.words.alone then process(function(program) return program == each end) end
   end
   return outcomes
 end
@@ -222,7 +264,8 @@ describe("the reader of documents", function()
 
   it("tells what runs, fails and prints apart", function()
     local programs = programs_of(table.concat({
-      "```lua", "print 'a'", "```", "```lua", "print 'b'", "error 'no'", "```", "```lua xchg_no_such_module", "```",
+      "```lua", "print 'a'; shared = 1", "```", "```lua", "print 'b'", "error 'no'", "```",
+      "```lua xchg_no_such_module", "```", "```lua alone cuda", "print(#arg, shared, os.getenv 'XCHG_CUDA')", "```",
     }, "\n"))
     local outcomes = run("made up", programs)
     assert(outcomes[1].status == "ran", outcomes[1].problem)
@@ -231,5 +274,6 @@ describe("the reader of documents", function()
     assert.matches("made up:6: no", outcomes[2].problem)
     assert.equal("b\n", normal(outcomes[2].printed[1]))
     assert.equal("skip", outcomes[3].status)
+    assert.equal("0 nil sim\n", (normal(outcomes[4].printed[1]):gsub("\t", " ")))
   end)
 end)
