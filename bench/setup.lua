@@ -40,13 +40,18 @@ end
 
 local loaded = {}
 
---- Compiles c/<name>.c at -O2 where it is newer than its library. The library and its path.
-function M.library(name)
+--- Compiles c/<name>.c at -O2 where it, or a file below the root that it includes, is newer than its library; the
+--- library and its path.
+---@param flags string?   for the linker, too
+---@param includes string?
+function M.library(name, flags, includes)
   if not loaded[name] then
     local source, path = M.root .. "/c/" .. name .. ".c", M.build .. "/" .. name .. ".so"
-    local compile = (os.getenv("CC") or "cc") .. " -std=c11 -O2 -fPIC -shared -fvisibility=hidden"
-    local command = ("mkdir -p %s && { [ %s -nt %s ] || %s -o %s %s -ldl; }"):format(quote(M.build), quote(path),
-      quote(source), compile, quote(path), quote(source))
+    local compile = (os.getenv("CC") or "cc") .. " -std=c11 -O2 -fPIC -shared -fvisibility=hidden " .. (flags or "")
+    local newer = ("[ %s -nt %s ]"):format(quote(path), quote(source))
+    if includes then newer = newer .. (" && [ %s -nt %s ]"):format(quote(path), quote(M.root .. "/../" .. includes)) end
+    local command = ("mkdir -p %s && { { %s; } || %s -o %s %s -ldl; }"):format(quote(M.build), newer, compile,
+      quote(path), quote(source))
     if os.execute(command) ~= 0 then error("bench: could not compile " .. source, 0) end
     loaded[name] = ffi.load((path:sub(1, 1) == "/" and "" or "./") .. path)
   end
