@@ -86,7 +86,9 @@ int xchg__cuda_enter(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
 
 void xchg__cuda_leave(const xchg__cuda_guard *guard) {
   void *ours;
-  if (guard->switched && xchg__drv.cuCtxPopCurrent_v2(&ours) != 0)
+  /* Any call may answer with an earlier failure, and has not done its work then: tried twice. What cannot be popped is
+   * replaced, and the thread's stack of contexts stays one higher. */
+  if (guard->switched && xchg__drv.cuCtxPopCurrent_v2(&ours) != 0 && xchg__drv.cuCtxPopCurrent_v2(&ours) != 0)
     xchg__drv.cuCtxSetCurrent(guard->context);
 }
 
