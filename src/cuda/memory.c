@@ -103,14 +103,17 @@ static void pinned_destroy(xchg_storage *storage, int python) {
 
 /* ---- the numbers --------------------------------------------------------------------------------- */
 
-static void numbers_get(xchg_cuda_memory *out, int32_t device) {
+/* 0 or a result of CUDA; what it did not tell is 0 then. */
+static int numbers_get(xchg_cuda_memory *out, int32_t device) {
   size_t left = 0, total = 0;
-  if (xchg__rt.cudaMemGetInfo(&left, &total) != 0)
+  int result = xchg__rt.cudaMemGetInfo(&left, &total);
+  if (result != 0)
     xchg__rt.cudaGetLastError();
   out->free = (int64_t)left;
   out->total = (int64_t)total;
   out->used = xchg__count_sum(xchg__storage_count(device + 1));
   xchg__pool_numbers(device, &out->reserved, &out->peak);
+  return result;
 }
 
 /* The device is entered. */
@@ -132,13 +135,14 @@ void xchg__memory_count(xchg_storage *storage, int32_t device) {
 int32_t xchg_cuda_memory_get(xchg_cuda_memory *out, int32_t device, xchg_error *err) {
   xchg__cuda_guard guard;
   void *pool;
-  int code = xchg__cuda_enter(&guard, device, err);
+  int result, code = xchg__cuda_enter(&guard, device, err);
   memset(out, 0, sizeof *out);
   if (code != 0)
     return code;
   if ((code = xchg__pool_get(&pool, device, err)) == 0) {
     budget_ready(device);
-    numbers_get(out, device);
+    if ((result = numbers_get(out, device)) != 0)
+      code = xchg__cuda_fail(err, result, "cudaMemGetInfo", "memory: of cuda:%d", device);
     out->budget = xchg__budget_of(device + 1, 0);
     out->refusal = xchg__pool_refusal(device);
   }
