@@ -44,11 +44,14 @@ local function import_on_device(where, door, x, stream, kind, id, ...)
   return t
 end
 
+--- Imports through a door(x, stream, ...) of C, which may want to be told of CUDA first.
 local function import(where, door, x, stream, ...)
   local t, kind, id = door(x, stream_argument(stream), ...)
   if kind then t = import_on_device(where, door, x, stream, kind, id, ...) end
   return t
 end
+
+M.import = import
 
 -- Our copy: not every producer makes one when asked, and ours is writable. The original goes at once.
 local function own(t)

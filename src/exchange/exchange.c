@@ -71,6 +71,7 @@ static int import(lua_State *L, const char *where, import_body body, xchg__reque
   err.code = 0;
   request->slots = lua_touserdata(L, lua_upvalueindex(1));
   request->unfinished = NULL;
+  request->allowed = 0;
   request_stream(L, 2, request);
   if (object == NULL)
     return xchg__raisef(L, XCHG_E_TYPE, "%s: expected a Python object, got %s; Lua values go through xchg.tensor",

@@ -291,7 +291,7 @@ int xchg__from_dlpack(xchg__request *request, xchg_tensor *out, PyObject *object
   producer = *xchg__producer_of(type);
   if ((code = xchg__refusal_check(producer.family, object, err)) != 0)
     return code;
-  if (producer.api != NULL) {
+  if (producer.api != NULL && xchg__request_allows(request, XCHG_PROTOCOL_EXCHANGE_API)) {
     code = producer.family == XCHG_FAMILY_TORCH ? from_api_torch(request, out, producer.api, object, err)
                                                 : from_api(request, out, producer.api, object, &refusal, err);
     if (code != OTHERWISE)

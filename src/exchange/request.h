@@ -26,10 +26,15 @@ typedef struct {
   xchg_cuda_stream *stream; /* with XCHG_ORDER_GIVEN. Borrowed */
   xchg__wait wait;          /* from_cai only, as all that follow */
   int32_t dtype;            /* of raw items; XCHG_DTYPE_NONE: not said */
+  uint32_t allowed;         /* protocols that may be used, bit 1 << XCHG_PROTOCOL_*; 0: any */
   DLDevice needed;          /* after XCHG_NEEDS; device_id -1: not known yet */
   /* With XCHG_WAIT_HOST, after success: to be waited for without the GIL, which host functions in it may need. */
   void *unfinished;
   int32_t unfinished_device;
 } xchg__request;
+
+static inline int xchg__request_allows(const xchg__request *request, int protocol) {
+  return request->allowed == 0 || (request->allowed >> protocol & 1) != 0;
+}
 
 #endif
