@@ -1,5 +1,7 @@
 -- docs/api.md names everything public, and nothing that is not there.
 local child = require "spec.support.child"
+local cuda = require("spec.support.cuda").cuda
+local members = require "spec.support.members"
 local xchg = require "xchg"
 
 local py = xchg.python
@@ -88,6 +90,41 @@ describe("docs/api.md", function()
     assert.are.same({}, unknown("t[.:]", names))
   end)
 
+  it("names what xchg.cuda has, and no more", function()
+    assert.is_table(cuda.sim)
+    assert.is_string(cuda.version)
+    local names = public(cuda)
+    names[#names + 1] = "version"
+    assert.are.same({}, missing(names, "cuda."))
+    assert.are.same({}, unknown("cuda%.", names))
+  end)
+
+  it("names what steers the simulated device, and no more", function()
+    local known = cuda.sim
+    for name in pairs(known) do assert(text:find("`cuda.sim." .. name .. "(", 1, true), name) end
+    for name in text:gmatch "`cuda%.sim%.([%a_]+)" do assert.is_function(known[name]) end
+  end)
+
+  it("names the methods and fields of what xchg.cuda makes, and no more", function()
+    local all = members.all()
+    for kind, prefix in pairs {
+      stream = "s", event = "event", graph = "graph", kernel = "k", program = "program", device = "d",
+    } do
+      assert.are.same({}, missing(all[kind].methods, prefix .. ":"), kind)
+      assert.are.same({}, missing(all[kind].fields, prefix .. "."), kind)
+      assert.are.same({}, unknown(prefix .. ":", all[kind].methods), kind)
+      local fields = unknown(prefix .. "%.", all[kind].fields)
+      assert.are.same(kind == "program" and { "NAME" } or {}, fields, kind)
+    end
+  end)
+
+  it("names what kernels and the memory of a device tell", function()
+    local kernel = cuda.load(".version 8.0\n.target sm_50\n.address_size 64\n.visible .entry a() { ret; }").a
+    for _, told in ipairs { kernel.attributes, kernel:occupancy(32), cuda.memory() } do
+      assert.are.same({}, missing(public(told), ""))
+    end
+  end)
+
   it("names every error code", function()
     local codes = {}
     for code in child.read "src/core/error.h":gmatch 'X%([%u_]+, %-%d+, "([%l_]+)"%)' do codes[#codes + 1] = code end
@@ -118,6 +155,18 @@ describe("docs/api.md", function()
       function() t:to("float32", options) end,
       function() t:tostring(options) end,
       function() py.configure(options) end,
+      function() cuda.compile("", options) end,
+      function() cuda.load(".version 8.0\n", options) end,
+      function() cuda.stream(options) end,
+      function() cuda.external_stream(1, options) end,
+      function() cuda.event(options) end,
+      function() cuda.graph(function() end, options) end,
+      function() cuda.elementwise("float x", "float y", "y = x", options) end,
+      function() cuda.reduce("float x -> x", "a + b", 0, options) end,
+      function() cuda.elementwise("float x", "float y", "y = x")(t, options) end,
+      function() cuda.reduce("float x -> x", "a + b", 0)(t, options) end,
+      function() t:copy_(t, options) end,
+      function() require("xchg.cuda.configuration").configure("launch", nil, {}, options, 0) end,
     } do
       assert.are.same({}, missing(listed(fn), ""))
     end

@@ -2,6 +2,7 @@
 local child = require "spec.support.child"
 local error_ = require "xchg.error"
 local cuda = require("spec.support.cuda").cuda
+local members = require "spec.support.members"
 local xchg = require "xchg"
 
 local types = child.read "types/xchg.lua"
@@ -88,7 +89,66 @@ describe("the annotations", function()
     ok, e = pcall(function() return cuda.device(0).attributes[99999] end)
     assert.is_false(ok)
     for name in pairs(e) do there[name] = true end
+    if cuda.nvrtc() then
+      ok, e = pcall(cuda.compile, "no C++")
+      assert.is_false(ok)
+      for name in pairs(e) do there[name] = true end
+    else
+      there.log = true
+    end
     assert.equal(sorted(there), sorted(told))
+  end)
+
+  it("name the fields and methods of what xchg.cuda makes", function()
+    local all = members.all()
+    for kind, row in pairs {
+      stream = { "stream", "xchg.Stream", "methods" }, event = { "event", "xchg.Event", "methods" },
+      graph = { "graph", "xchg.Graph", "methods" }, kernel = { "kernel", "xchg.cuda.Kernel", "methods" },
+      program = { "program", "xchg.cuda.Program", "Program" }, device = { "device", "xchg.Device", "Device" },
+    } do
+      local text = child.read("lua/xchg/cuda/" .. row[1] .. ".lua")
+      local told = matches(class(text, row[2]):match("^.-\nlocal"), "%-%-%-@field ([%w_]+)")
+      if types:find("@class " .. row[2] .. "\n", 1, true) then
+        for name in pairs(matches(class(types, row[2]), "%-%-%-@field ([%w_]+)")) do told[name] = true end
+      end
+      -- Methods stand in the table that the class is of, each with its comment.
+      local define = "\nfunction " .. row[3]
+      for name in text:gmatch(define .. "[:.]([%w_]+)%(") do
+        assert.is_nil(told[name], name .. " is told twice")
+        told[name] = true
+        local before = text:match("\n([^\n]*)" .. define .. "[:.]" .. name .. "%(")
+        assert.is_truthy(before:find "^%-%-[%-@ ]", kind .. "." .. name .. ": " .. before)
+      end
+      local there = list(all[kind].methods)
+      for _, name in ipairs(all[kind].fields) do there[name] = true end
+      assert.equal(sorted(there), sorted(told), kind)
+    end
+  end)
+
+  it("stand before every function of xchg.cuda", function()
+    assert.is_table(cuda.sim)
+    local defined = {}
+    for name in child.read("lua/xchg/cuda/init.lua"):gmatch "([%w_]+) = [%w_]+%.[%w_]+[,\n]" do defined[name] = true end
+    for name in pairs(matches(child.read("lua/xchg/cuda/init.lua"), "\nfunction M%.([%w_]+)%(")) do defined[name] = true end
+    local there = list { "sim" }
+    for name in pairs(cuda) do there[name] = true end
+    defined.sim = true
+    assert.equal(sorted(there), sorted(defined))
+    for name, file in ("use library device device devices device device_count device compile compile compile_async compile "
+      .. "load load nvrtc nvrtc memory memory current_device device with_device device synchronize device stream stream "
+      .. "current_stream stream with_stream stream external_stream stream event event time time poll host graph graph "
+      .. "elementwise elementwise reduce reduce available init backend init"):gmatch "(%S+) (%S+)" do
+      local text = child.read("lua/xchg/cuda/" .. file .. ".lua")
+      local before = assert(text:match("\n([^\n]*)\nfunction M%." .. name .. "%("), name)
+      assert.is_truthy(before:find "^%-%-", name .. ": " .. before)
+      there[name] = nil
+    end
+    there.sim = nil
+    assert.equal("", sorted(there))
+    for name in pairs(cuda.sim) do
+      local before = child.read("lua/xchg/cuda/sim.lua"):match("\n([^\n]*)\nfunction M%." .. name .. "%(")
+      assert.is_truthy(before and before:find "^%-%-", name)
+    end
   end)
 
   it("name the counts of xchg.stats", function()

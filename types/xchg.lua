@@ -121,7 +121,8 @@ function Tensor:clone() end
 function Tensor:contiguous() end
 
 ---Copies `source` into the tensor: broadcast to its shape, cast to its dtype. Returns the tensor. Copies with memory of
----CUDA are queued on `stream` (default: the current one). They wait for pinned and managed memory unless `non_blocking`.
+---CUDA are queued on `stream` (default: the current one). They wait for pinned and managed memory unless
+---`non_blocking`.
 ---@param source xchg.Tensor
 ---@param options { stream: any, non_blocking: boolean? }?
 ---@return xchg.Tensor
@@ -162,3 +163,15 @@ function Tensor:record_stream(stream) end
 ---@operator mod(any): any
 ---@operator pow(any): any
 ---@operator concat(any): any
+
+---Kernels are launched in four ways: `k(grid, block, ...)`, `k:launch(options, ...)`, `k:over(extent, ...)`, and
+---`k:config(options)`, which gives a function of the arguments. All arguments are checked.
+---@class xchg.cuda.Kernel
+---@field program xchg.cuda.Program where it is from
+---@field launch fun(self: xchg.cuda.Kernel, options: xchg.cuda.LaunchOptions, ...: any)
+---@field over fun(self: xchg.cuda.Kernel, extent: integer|xchg.Tensor|table, ...: any) {h, w} with x along the last
+---@operator call(integer|integer[]): nil
+
+---All other names are kernels of the program.
+---@class xchg.cuda.Program
+---@field [string] xchg.cuda.Kernel

@@ -5,6 +5,8 @@ local exchange = require "xchg.exchange"
 local python = require "xchg.python"
 local tensor = require "xchg.tensor"
 
+---@class xchg
+---@field cuda xchg.cuda  loaded when it is first asked for
 local M = {
   _VERSION = "0.1.0",
   python = python,

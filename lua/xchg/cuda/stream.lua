@@ -23,6 +23,7 @@ local band = bit.band
 ---@field priority integer
 ---@field nonblocking boolean
 ---@field external boolean  somebody else's
+---@field capturing boolean  whether a graph is being captured on it
 ---@field owner any  what was given to adopt it
 local methods = {}
 local metatable = { __name = adopt.CLASS }
