@@ -279,7 +279,12 @@ int32_t xchg_cuda_graph_end(xchg_cuda_graph *graph, int32_t keep, xchg_error *er
   if (!graph->open || here != graph)
     return xchg__error_set(err, XCHG_E_CAPTURE, "graph: its capture is not open in this thread");
   if ((code = xchg__cuda_enter(&guard, graph->device, err)) != 0) {
-    graph_close(graph); /* the context is lost or the process forked: there is no capture any more */
+    /* Where the context is lost or the process forked there is no capture any more; else no stream may stay in it. */
+    if (xchg__cuda_enter_quietly(&guard, graph->device) == 0) {
+      capture_end(graph);
+      xchg__cuda_leave(&guard);
+    }
+    graph_close(graph);
     return code;
   }
   if (keep)
