@@ -202,7 +202,7 @@ end
 function M.row(name, value, ratio, low, high, limit, rest)
   local range = low and ("%s .. %s"):format(significant(low), significant(high)) or ""
   io.write(ROW:format(name, value and significant(value) or "", ratio and significant(ratio) or "", range,
-    ratio and verdict(ratio, limit) or "", rest or ""))
+    value and verdict(ratio or value, limit) or "", rest or ""))
 end
 
 function M.skipped(name, why)
@@ -220,12 +220,12 @@ local function compiler_notes(case)
   return table.concat(out, ", ")
 end
 
---- Prints a row of a measured case. `case.against` (a case) and `case.limit` make its ratio.
+--- Prints a row of a measured case. `case.against` (a case) makes its ratio; `case.limit` is of it, else of the value.
 local function print_case(case)
   local against = case.against
   local value = M.median(case.samples)
   if not against then
-    M.row(case.name, value, nil, M.quantile(case.samples, 0.1), M.quantile(case.samples, 0.9), nil,
+    M.row(case.name, value, nil, M.quantile(case.samples, 0.1), M.quantile(case.samples, 0.9), case.limit,
       compiler_notes(case))
     return
   end

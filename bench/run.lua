@@ -9,7 +9,7 @@ package.path = folder .. "/?.lua;" .. package.path
 
 local TABLES = {
   "imports", "torch", "peers", "parts", "gil", "sums", "lives", "sizes", "start", "interpreted", "simulator",
-  "launches",
+  "launches", "cuda",
 }
 
 local chosen, bare = {}, false
