@@ -245,6 +245,7 @@ function M.ptx(group, target)
     end
   end
   for _, variable in ipairs(group.variables or {}) do names[#names + 1] = "&" .. variable end
+  table.sort(names) -- a group may list its cases in any order
   local options = { "-lineinfo", "-std=c++17", "--device-int128" }
   for _, option in ipairs(group.options or {}) do options[#options + 1] = option end
   return nvrtc.compile(group.source, { arch = "compute_" .. target, options = options, names = names })

@@ -85,10 +85,19 @@ local function get()
   return state
 end
 
+-- A folder of what was compiled for machines without a compiler: filled where there is one, read where there is none.
+local AHEAD = os.getenv "XCHG_KERNELS_AHEAD"
+
 --- true, or false and the reason.
 function M.available()
   if get().C then return true end
   return false, get().reason
+end
+
+--- The same, also true where texts of a compiler elsewhere are at hand.
+function M.prepared()
+  if AHEAD then return true end
+  return M.available()
 end
 
 --- The folders of headers that belong to the NVRTC in use.
@@ -110,7 +119,7 @@ local function hash(text)
   return bit.tohex(h)
 end
 
-local function folder()
+local function cache_folder()
   local build = os.getenv("XCHG_BUILD") or "build"
   return (build:sub(1, 1) == "/" and "" or child.root .. "/") .. build .. "/kernels"
 end
@@ -128,8 +137,8 @@ end
 local written = 0
 
 -- Another process may write the same file: each writes its own and renames it.
-local function store(path, text)
-  if not exists(folder()) then os.execute("mkdir -p " .. child.quote(folder())) end
+local function store(folder, path, text)
+  if not exists(folder) then os.execute("mkdir -p " .. child.quote(folder)) end
   written = written + 1
   local own = ("%s.%d.%d"):format(path, ffi.C.getpid(), written)
   child.write(own, text)
@@ -185,22 +194,29 @@ end
 ---@return table<string, string> lowered the mangled name of each name expression
 function M.compile(source, how)
   how = how or {}
-  local ok, reason = M.available()
-  if not ok then error(reason, 2) end
   local options = { "--gpu-architecture=" .. (how.arch or "compute_75") }
   for _, option in ipairs(how.options or {}) do options[#options + 1] = option end
-  for _, path in ipairs(get().include) do options[#options + 1] = "-I" .. path end
   local names = how.names or {}
-  local key = table.concat({ get().path, get().version, source, table.concat(options, "\n"), table.concat(names, "\n") }, "\0")
-  local path = ("%s/%s.ptx"):format(folder(), hash(key))
+  local plain = { source, table.concat(options, "\n"), table.concat(names, "\n") }
+  local ahead = AHEAD and ("%s/%s.ptx"):format(AHEAD, hash(table.concat(plain, "\0")))
+  local ok, reason = M.available()
+  if not ok then
+    local text, lowered = load_cached(ahead or "")
+    if text then return text, lowered end
+    error(AHEAD and reason .. ", and this was not compiled ahead" or reason, 2)
+  end
+  for _, path in ipairs(get().include) do options[#options + 1] = "-I" .. path end
+  local key = table.concat({ get().path, get().version, source, table.concat(options, "\n"), plain[3] }, "\0")
+  local path = ("%s/%s.ptx"):format(cache_folder(), hash(key))
   local text, lowered = load_cached(path)
-  if text then return text, lowered end
-
-  text, lowered = compile(source, options, names)
-  local parts = {}
-  for _, name in ipairs(names) do parts[#parts + 1] = ("// lowered: %s => %s\n"):format(name, lowered[name]) end
-  text = table.concat(parts) .. text .. "\n// end\n"
-  store(path, text)
+  if not text then
+    text, lowered = compile(source, options, names)
+    local parts = {}
+    for _, name in ipairs(names) do parts[#parts + 1] = ("// lowered: %s => %s\n"):format(name, lowered[name]) end
+    text = table.concat(parts) .. text .. "\n// end\n"
+    store(cache_folder(), path, text)
+  end
+  if ahead and not exists(ahead) then store(AHEAD, ahead, text) end
   return text, lowered
 end
 

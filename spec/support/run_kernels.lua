@@ -12,7 +12,7 @@ local function say(verdict, target, name, text)
   out:flush()
 end
 
-local ok, reason = nvrtc.available()
+local ok, reason = nvrtc.prepared()
 if not ok then
   say("skip", "*", "*", reason)
   return
