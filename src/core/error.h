@@ -40,5 +40,9 @@ enum {
 /* Writes code and message unless `err` is NULL or holds an error already (the first one wins).
  * Returns `code`, so that a failing function ends with `return xchg__error_set(err, ...)`. */
 int xchg__error_set(xchg_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* After a failure whose code was not returned: the code that it wrote; `unknown` where `err` is NULL. */
+static inline int xchg__error_code(const xchg_error *err, int unknown) {
+  return err != NULL && err->code != 0 ? err->code : unknown;
+}
 
 #endif

@@ -177,7 +177,7 @@ static int managed_order(xchg_arena *arena, const xchg_tensor *tensor, xchg_cuda
   if (tensor->_device_type != kDLCUDAManaged || tensor->_device_id == stream->device)
     return 0;
   if ((own = xchg__cuda_stream_current(arena, tensor->_device_id, err)) == NULL)
-    return err != NULL ? err->code : XCHG_E_CUDA;
+    return xchg__error_code(err, XCHG_E_CUDA);
   return before ? xchg__cuda_stream_order(stream, own, err) : xchg__cuda_stream_order(own, stream, err);
 }
 
@@ -232,7 +232,7 @@ static int device_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_ten
   if (way->across) {
     int32_t device = stream->device == dst->_device_id ? src->_device_id : dst->_device_id;
     if ((job.other = xchg__cuda_stream_current(arena, device, err)) == NULL)
-      return err != NULL ? err->code : XCHG_E_CUDA;
+      return xchg__error_code(err, XCHG_E_CUDA);
   }
   if ((code = copy_prepare(&job, dst, src, way)) != 0)
     return code;
@@ -289,7 +289,7 @@ int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_ten
   way.across = way.to == XCHG_PLACE_DEVICE && way.from == XCHG_PLACE_DEVICE && dst->_device_id != src->_device_id;
   if (stream == NULL && ((code = home_of(&device, dst, src, err)) != 0 ||
                          (stream = xchg__cuda_stream_current(arena, device, err)) == NULL))
-    return code != 0 ? code : err != NULL ? err->code : XCHG_E_CUDA;
+    return code != 0 ? code : xchg__error_code(err, XCHG_E_CUDA);
   if ((code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
     return code;
   code = copy_queue(arena, dst, src, &way, stream, nonblocking, err);

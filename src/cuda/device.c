@@ -16,15 +16,6 @@ enum { MAX_THREADS_PER_BLOCK = 1, WARP_SIZE = 10, MULTIPROCESSORS = 16, MAJOR = 
 
 static char peers[XCHG_CUDA_MAX_DEVICES][XCHG_CUDA_MAX_DEVICES]; /* 1: enabled */
 
-/* CUDA is open and has the device; nothing is initialised. */
-static int device_check(int32_t device, xchg_error *err) {
-  int code = xchg__cuda_ready(err);
-  if (code == 0 && (device < 0 || device >= xchg_cuda_known()->devices))
-    code = xchg__error_set(err, XCHG_E_DEVICE, "device: there is no device %d; this machine has %d, from cuda:0 on",
-                           device, xchg_cuda_known()->devices);
-  return code;
-}
-
 int32_t xchg_cuda_device_current(int32_t *out, xchg_error *err) {
   int32_t code = xchg__cuda_ready(err);
   int result;
@@ -77,7 +68,7 @@ static void uuid_write(char *out, size_t room, const unsigned char *bytes) {
 int32_t xchg_cuda_device_describe(xchg_cuda_device *out, int32_t device, xchg_error *err) {
   unsigned char uuid[16];
   size_t memory = 0;
-  int code = device_check(device, err), result;
+  int code = xchg__cuda_device_check(device, "device", err), result;
   memset(out, 0, sizeof *out);
   if (code != 0 || (code = attribute_get(&out->major, MAJOR, device, err)) != 0 ||
       (code = attribute_get(&out->minor, MINOR, device, err)) != 0 ||
@@ -98,7 +89,7 @@ int32_t xchg_cuda_device_describe(xchg_cuda_device *out, int32_t device, xchg_er
 }
 
 int32_t xchg_cuda_device_attribute(int32_t *out, int32_t attribute, int32_t device, xchg_error *err) {
-  int code = device_check(device, err);
+  int code = xchg__cuda_device_check(device, "device", err);
   return code != 0 ? code : attribute_get(out, attribute, device, err);
 }
 
@@ -134,8 +125,8 @@ int32_t xchg_cuda_device_synchronize(int32_t device, xchg_error *err) {
 }
 
 int32_t xchg_cuda_device_can_access(int32_t device, int32_t peer, xchg_error *err) {
-  int can = 0, result, code = device_check(device, err);
-  if (code != 0 || (code = device_check(peer, err)) != 0)
+  int can = 0, result, code = xchg__cuda_device_check(device, "device", err);
+  if (code != 0 || (code = xchg__cuda_device_check(peer, "device", err)) != 0)
     return code;
   if (device == peer)
     return 1;

@@ -1,3 +1,5 @@
+#include "cuda/event.h"
+
 #include <stdlib.h>
 
 #include "cuda/failure.h"
@@ -9,6 +11,27 @@
 #include "cuda/use.h"
 
 enum { NO_TIMING = 2 /* flag of cudaEventCreateWithFlags */ };
+
+int xchg__cuda_event_behind(void **out, void *stream, const char **call) {
+  void *event = NULL;
+  int result;
+  *out = NULL;
+  *call = "cudaEventCreateWithFlags";
+  if ((result = xchg__rt.cudaEventCreateWithFlags(&event, NO_TIMING)) != 0)
+    return result;
+  *call = "cudaEventRecord";
+  if ((result = xchg__rt.cudaEventRecord(event, stream)) != 0)
+    xchg__cuda_event_destroy(event);
+  else
+    *out = event;
+  return result;
+}
+
+void xchg__cuda_event_destroy(void *event) {
+  xchg__cuda_destroy(xchg__rt.cudaEventDestroy, event);
+}
+
+/* ---- events of Lua ------------------------------------------------------------------------------ */
 
 int32_t xchg_cuda_event_new(xchg_cuda_event **out, int32_t device, int32_t timing, xchg_error *err) {
   xchg__cuda_guard guard;

@@ -93,6 +93,20 @@ int xchg__cuda_is_sticky(int result) {
   }
 }
 
+int xchg__cuda_is_capture(int result) {
+  return result >= 900 && result <= 908;
+}
+
+void xchg__cuda_destroy(int (*destroy)(void *), void *handle) {
+  int result = handle == NULL ? 0 : 1;
+  for (int tries = 0; tries < 2 && result != 0 && !xchg__cuda_gone(); tries++)
+    if ((result = destroy(handle)) != 0) {
+      xchg__rt.cudaGetLastError();
+      if (result == XCHG_CUDA_UNLOADING)
+        xchg__cuda_note_unloading();
+    }
+}
+
 const char *xchg__cuda_meaning(int result) {
   for (size_t i = 0; i < sizeof MEANINGS / sizeof *MEANINGS; i++)
     if (MEANINGS[i].code == result)
@@ -103,7 +117,7 @@ const char *xchg__cuda_meaning(int result) {
 static int code_of(int result) {
   if (result == XCHG_CUDA_OUT_OF_MEMORY)
     return XCHG_E_MEMORY;
-  return result >= 900 && result <= 908 ? XCHG_E_CAPTURE : XCHG_E_CUDA;
+  return xchg__cuda_is_capture(result) ? XCHG_E_CAPTURE : XCHG_E_CUDA;
 }
 
 /* Adds to a text as far as there is room. */

@@ -17,5 +17,11 @@ const char *xchg__cuda_meaning(int result);
 
 /* 1 for a result after which nothing works on the context any more. */
 int xchg__cuda_is_sticky(int result);
+/* 1 for a result that speaks of a capture. */
+int xchg__cuda_is_capture(int result);
+
+/* Gives a handle back by a function of CUDA's. NULL does nothing, and nothing is done once CUDA has gone. Any call may
+ * answer with the failure of an earlier one, and has not done its work then: tried twice. */
+void xchg__cuda_destroy(int (*destroy)(void *), void *handle);
 
 #endif

@@ -97,7 +97,7 @@ int32_t xchg_cuda_fill(xchg_arena *arena, const xchg_tensor *dst, const void *el
   int32_t device = dst->_device_id;
   if (stream == NULL && ((place == XCHG_PLACE_PINNED && (code = xchg_cuda_device_current(&device, err)) != 0) ||
                          (stream = xchg__cuda_stream_current(arena, device, err)) == NULL))
-    return code != 0 ? code : err != NULL ? err->code : XCHG_E_CUDA;
+    return code != 0 ? code : xchg__error_code(err, XCHG_E_CUDA);
   if (place == XCHG_PLACE_DEVICE && stream->device != dst->_device_id)
     return xchg__error_set(err, XCHG_E_DEVICE,
                            "fill: the stream is one of cuda:%d and the memory is cuda:%d's; give a stream of that "

@@ -102,7 +102,7 @@ static int kernel_load(xchg__gather_loaded *out, const xchg__gather_kernel *kern
   out->handle = xchg_cuda_library_kernel(out->library, kernel->name, err);
   if (out->handle == NULL) {
     xchg_cuda_library_release(out->library);
-    return err != NULL ? err->code : XCHG_E_CUDA;
+    return xchg__error_code(err, XCHG_E_CUDA);
   }
   /* It stays for good, and is nobody's memory. */
   xchg__count_add(XCHG_COUNT_STORAGES, -1);

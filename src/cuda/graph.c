@@ -12,6 +12,7 @@
 
 enum {
   THREAD_LOCAL = 1,      /* capture mode: other threads go on as they like */
+  RELAXED = 2,           /* so does this one */
   TOPOLOGY_DIFFERS = 910 /* answer of cudaGraphExecUpdate, for every reason but a failure */
 };
 
@@ -69,6 +70,25 @@ int xchg__graph_elsewhere(int32_t device, xchg_error *err) {
       here->device, device, device, device);
 }
 
+int xchg__graph_relax(int *mode) {
+  int result;
+  *mode = RELAXED;
+  if ((result = xchg__rt.cudaThreadExchangeStreamCaptureMode(mode)) != 0) {
+    *mode = RELAXED;
+    xchg__rt.cudaGetLastError();
+  }
+  return result;
+}
+
+/* Tried twice: any call may answer with the failure of an earlier one. */
+void xchg__graph_restore(int mode) {
+  int old = mode;
+  if (mode != RELAXED && xchg__rt.cudaThreadExchangeStreamCaptureMode(&old) != 0) {
+    xchg__rt.cudaGetLastError();
+    xchg__rt.cudaThreadExchangeStreamCaptureMode(&mode);
+  }
+}
+
 /* ---- what it keeps ------------------------------------------------------------------------------ */
 
 static size_t kept_place(const xchg_cuda_graph *graph, const xchg_storage *storage) {
@@ -118,7 +138,7 @@ int xchg__graph_join(xchg_cuda_graph *graph, xchg_cuda_stream *stream, xchg_erro
     return xchg__error_set(err, XCHG_E_CAPTURE,
                            "wait: this was recorded in the capture of a graph, which is over; it stands for nothing "
                            "outside of it");
-  if (stream->handle == (void *)1)
+  if (stream->handle == XCHG_STREAM_LEGACY)
     return xchg__error_set(err, XCHG_E_CAPTURE,
                            "wait: the legacy default stream cannot become part of a graph; use a stream of "
                            "cuda.stream{nonblocking=true}");
@@ -134,17 +154,11 @@ int xchg__graph_join(xchg_cuda_graph *graph, xchg_cuda_stream *stream, xchg_erro
 
 /* ---- life --------------------------------------------------------------------------------------- */
 
-/* Any call may answer with the failure of an earlier one: tried twice. */
-static void handle_destroy(int (*destroy)(void *), void *handle) {
-  for (int tries = 2; handle != NULL && tries > 0 && !xchg__cuda_gone() && destroy(handle) != 0; tries--)
-    xchg__rt.cudaGetLastError();
-}
-
 static void graph_destroy(xchg_storage *life, int python) {
   xchg_cuda_graph *graph = life->owner;
   (void)python;
-  handle_destroy(xchg__rt.cudaGraphExecDestroy, graph->executable);
-  handle_destroy(xchg__rt.cudaGraphDestroy, graph->graph);
+  xchg__cuda_destroy(xchg__rt.cudaGraphExecDestroy, graph->executable);
+  xchg__cuda_destroy(xchg__rt.cudaGraphDestroy, graph->graph);
   for (size_t i = 0; i < graph->kept_room; i++)
     xchg__storage_release(graph->kept[i]);
   free(graph->kept);
@@ -247,7 +261,7 @@ static int graph_complete(xchg_cuda_graph *graph, int instantiate, xchg_error *e
     return xchg__cuda_fail(err, result, "cudaGraphGetNodes", "graph: on cuda:%d", graph->device);
   /* Memory that was made during the capture is made on this stream, and replays do not wait for it. */
   if ((errand = xchg__cuda_stream_aside(graph->device, err)) == NULL)
-    return err != NULL ? err->code : XCHG_E_CUDA;
+    return xchg__error_code(err, XCHG_E_CUDA);
   if ((code = xchg_cuda_stream_synchronize(errand, err)) != 0)
     return code;
   if (instantiate && (result = xchg__rt.cudaGraphInstantiateWithFlags(&graph->executable, graph->graph, 0)) != 0) {

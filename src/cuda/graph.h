@@ -14,6 +14,11 @@ int xchg__graph_capturing(void);
 /* An error where this thread captures: for what would wait, or would end the capture in CUDA. `what` opens the message
  * ("synchronize"). */
 int xchg__graph_refuse(xchg_error *err, const char *what);
+/* Lets this thread do what captures forbid and what is no part of one (making memory, loading code); the mode that it had
+ * goes to `mode`. 0, or a result of CUDA. _restore must follow in both cases. */
+int xchg__graph_relax(int *mode);
+void xchg__graph_restore(int mode);
+
 /* `stream` is about to wait for work that `graph` captures (NULL: for work outside of captures), and becomes part of the
  * capture; an error where the two cannot meet. */
 int xchg__graph_join(xchg_cuda_graph *graph, xchg_cuda_stream *stream, xchg_error *err);

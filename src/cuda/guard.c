@@ -64,15 +64,20 @@ static int switch_to(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
   return 0;
 }
 
+int xchg__cuda_device_check(int32_t device, const char *where, xchg_error *err) {
+  int code = xchg__cuda_ready(err);
+  if (code == 0 && (device < 0 || device >= xchg_cuda_known()->devices))
+    code = xchg__error_set(err, XCHG_E_DEVICE, "%s: there is no device %d; this machine has %d, from cuda:0 on", where,
+                           device, xchg_cuda_known()->devices);
+  return code;
+}
+
 int xchg__cuda_enter(xchg__cuda_guard *guard, int32_t device, xchg_error *err) {
   int result, code;
   guard->switched = 0;
   guard->context = NULL;
-  if ((code = xchg__cuda_ready(err)) != 0)
+  if ((code = xchg__cuda_device_check(device, "cuda", err)) != 0)
     return code;
-  if (device < 0 || device >= xchg_cuda_known()->devices)
-    return xchg__error_set(err, XCHG_E_DEVICE, "cuda: there is no device %d; this machine has %d, from cuda:0 on",
-                           device, xchg_cuda_known()->devices);
   if ((result = xchg__drv.cuCtxGetCurrent(&guard->context)) != 0)
     return xchg__cuda_fail(err, result, "cuCtxGetCurrent", "cuda: cuda:%d", device);
   if (guard->context != NULL && guard->context == primary_of(device)) {

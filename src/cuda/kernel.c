@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda/failure.h"
+#include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/library.h"
 #include "cuda/pending.h"
@@ -20,7 +21,7 @@ enum {
   SHARED_OPTIN = 97,
   CLUSTER_LAUNCH = 120
 };
-enum { SET_DYNAMIC_SHARED = 8 /* of cudaFuncSetAttribute */, RELAXED = 2 /* capture mode */ };
+enum { SET_DYNAMIC_SHARED = 8 /* of cudaFuncSetAttribute */ };
 
 /* cudaFuncAttributes, as every runtime from 12 on begins it. */
 typedef union {
@@ -39,7 +40,7 @@ int32_t xchg_cuda_kernel_new(xchg_cuda_kernel **out, xchg_cuda_library *library,
   xchg_cuda_kernel *kernel;
   *out = NULL;
   if (handle == NULL)
-    return err != NULL && err->code != 0 ? err->code : XCHG_E_CUDA;
+    return xchg__error_code(err, XCHG_E_CUDA);
   kernel = calloc(1, sizeof *kernel);
   if (kernel == NULL || (kernel->name = xchg__pending_name(shown)) == NULL) {
     free(kernel);
@@ -97,11 +98,10 @@ static int device_read(xchg_cuda_kernel_facts *facts, int32_t device, int *optin
 
 /* Asking a kernel for its attributes may load it, which a capture on this thread would forbid. */
 static int attributes_read(attributes *out, const void *kernel) {
-  int mode = RELAXED, result;
-  int exchanged = xchg__rt.cudaThreadExchangeStreamCaptureMode(&mode) == 0;
+  int mode, result;
+  xchg__graph_relax(&mode);
   result = xchg__rt.cudaFuncGetAttributes(out, kernel);
-  if (exchanged)
-    xchg__rt.cudaThreadExchangeStreamCaptureMode(&mode);
+  xchg__graph_restore(mode);
   return result;
 }
 
@@ -144,7 +144,7 @@ int xchg__kernel_allow(xchg_cuda_kernel *kernel, int32_t device, uint64_t shared
   xchg_cuda_kernel_facts *facts = xchg__kernel_facts(kernel, device, err);
   int result;
   if (facts == NULL)
-    return err != NULL ? err->code : XCHG_E_CUDA;
+    return xchg__error_code(err, XCHG_E_CUDA);
   if (shared <= (uint64_t)facts->dynamic_shared_free)
     return 0;
   if (shared > (uint64_t)facts->dynamic_shared_bytes)
@@ -171,7 +171,7 @@ int32_t xchg_cuda_kernel_on(const xchg_cuda_kernel_facts **out, xchg_cuda_kernel
     return code;
   *out = xchg__kernel_facts(kernel, device, err);
   xchg__cuda_leave(&guard);
-  return *out != NULL ? 0 : err != NULL ? err->code : XCHG_E_CUDA;
+  return *out != NULL ? 0 : xchg__error_code(err, XCHG_E_CUDA);
 }
 
 /* ---- a configuration ---------------------------------------------------------------------------- */
@@ -253,7 +253,7 @@ int xchg__kernel_check(xchg_cuda_frame *frame, int32_t device, xchg_error *err) 
   xchg_cuda_kernel_facts *facts = xchg__kernel_facts(frame->kernel, device, err);
   int code;
   if (facts == NULL)
-    return err != NULL ? err->code : XCHG_E_CUDA;
+    return xchg__error_code(err, XCHG_E_CUDA);
   if ((code = block_check(frame, facts, device, err)) != 0 ||
       (code = xchg__kernel_allow(frame->kernel, device, frame->shared, err)) != 0)
     return code;

@@ -7,42 +7,24 @@
 #include "core/layout.h"
 #include "core/tensor.h"
 #include "cuda/failure.h"
+#include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/runtime.h"
 #include "dlpack.h"
 
-enum { LOG_BYTES = 8192, CAPTURE_RELAXED = 2, NOT_FOUND = 500, RUNTIME_LOADS = 12080 };
+enum { LOG_BYTES = 8192, NOT_FOUND = 500, RUNTIME_LOADS = 12080 };
 
 /* JIT options: buffers for what the driver's compiler says and how long they are. */
 enum { JIT_INFO = 3, JIT_INFO_SIZE = 4, JIT_ERRORS = 5, JIT_ERRORS_SIZE = 6 };
 
-/* Loading is no work on a stream, but while somebody captures strictly it is refused: for this thread it is allowed for
- * as long as it takes. */
-static int relax(void) {
-  int mode = CAPTURE_RELAXED;
-  return xchg__rt.cudaThreadExchangeStreamCaptureMode(&mode) == 0 ? mode : CAPTURE_RELAXED;
-}
-
-static void unrelax(int mode) {
-  if (mode != CAPTURE_RELAXED)
-    xchg__rt.cudaThreadExchangeStreamCaptureMode(&mode);
-}
-
 static void library_destroy(xchg_storage *storage, int python) {
   xchg_cuda_library *library = storage->owner;
+  int mode;
   (void)python;
   if (!xchg__cuda_gone()) {
-    int mode = relax(), result = 1;
-    /* The answer may be about something that failed before: then nothing was unloaded yet. */
-    for (int tries = 0; tries < 2 && result != 0; tries++) {
-      result =
-          library->by_driver ? xchg__drv.cuLibraryUnload(library->handle) : xchg__rt.cudaLibraryUnload(library->handle);
-      if (result == XCHG_CUDA_UNLOADING)
-        xchg__cuda_note_unloading();
-      if (result != 0)
-        xchg__rt.cudaGetLastError();
-    }
-    unrelax(mode);
+    xchg__graph_relax(&mode);
+    xchg__cuda_destroy(library->by_driver ? xchg__drv.cuLibraryUnload : xchg__rt.cudaLibraryUnload, library->handle);
+    xchg__graph_restore(mode);
   }
   free(library);
 }
@@ -77,18 +59,19 @@ static void say(char *log, size_t log_size, const char *text) {
   log[length] = '\0';
 }
 
-/* `text`, with room for two logs behind it, is the scratch memory. */
+/* `logs` is scratch memory for two of them. */
 static int image_load(xchg_cuda_library *library, const char *image, char *logs, char *log, size_t log_size,
                       xchg_error *err) {
   char *errors = logs, *info = logs + LOG_BYTES;
   int options[] = {JIT_ERRORS, JIT_ERRORS_SIZE, JIT_INFO, JIT_INFO_SIZE};
   void *values[] = {errors, (void *)(uintptr_t)LOG_BYTES, info, (void *)(uintptr_t)LOG_BYTES};
-  int mode = relax(), result;
+  int mode, result;
+  xchg__graph_relax(&mode); /* while somebody captures strictly, loading is refused */
   if (library->by_driver)
     result = xchg__drv.cuLibraryLoadData(&library->handle, image, options, values, 4, NULL, NULL, 0);
   else
     result = xchg__rt.cudaLibraryLoadData(&library->handle, image, options, values, 4, NULL, NULL, 0);
-  unrelax(mode);
+  xchg__graph_restore(mode);
   errors[LOG_BYTES - 1] = info[LOG_BYTES - 1] = '\0';
   say(log, log_size, errors[0] != '\0' ? errors : info);
   if (result != 0)
@@ -103,7 +86,7 @@ int32_t xchg_cuda_library_load(xchg_cuda_library **out, const char *image, size_
   xchg__cuda_guard guard;
   char *copy = NULL, *logs = NULL;
   int32_t device = 0, by_driver = 0;
-  int code, entered = 0;
+  int code;
   *out = NULL;
   say(log, log_size, "");
   if ((code = xchg_cuda_image_check(image, size, err)) < 0)
@@ -111,7 +94,6 @@ int32_t xchg_cuda_library_load(xchg_cuda_library **out, const char *image, size_
   if ((code = xchg_cuda_device_current(&device, err)) != 0 || (code = loaders_missing(&by_driver, err)) != 0 ||
       (code = xchg__cuda_enter(&guard, device, err)) != 0)
     return code;
-  entered = 1;
   library = calloc(1, sizeof *library);
   copy = malloc(size + 1); /* aligned, and ends in NUL */
   logs = calloc(2, LOG_BYTES);
@@ -138,8 +120,7 @@ done:
   free(logs);
   free(copy);
   free(library);
-  if (entered)
-    xchg__cuda_leave(&guard);
+  xchg__cuda_leave(&guard);
   return code;
 }
 
@@ -236,9 +217,9 @@ static int variable_find(xchg_cuda_library *library, int32_t device, const char 
   *size = 0;
   if (code != 0)
     return code;
-  mode = relax(); /* the first question loads the code for this device */
+  xchg__graph_relax(&mode); /* the first question loads the code for this device */
   result = variable(library, name, pointer, size);
-  unrelax(mode);
+  xchg__graph_restore(mode);
   if (result != 0)
     code = xchg__cuda_fail(err, result, library->by_driver ? "cuLibraryGetGlobal" : "cudaLibraryGetGlobal",
                            "global: the variable '%.200s' is not in the loaded code", name);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/event.h"
 #include "cuda/failure.h"
 #include "cuda/graph.h"
 #include "cuda/guard.h"
@@ -16,12 +17,9 @@
 #include "core/layout.h"
 #include "dlpack.h"
 
-#define PER_THREAD ((void *)2)
-
 enum {
   HOST_PORTABLE_MAPPED = 1 | 2,
   ATTACH_GLOBAL = 1,
-  CAPTURE_RELAXED = 2,
   BUDGET_SHARE = 8 /* of a device's memory, until the collector is run */
 };
 
@@ -40,7 +38,7 @@ static int pool_give_back(xchg_storage *storage, const block *own) {
   xchg_cuda_stream *home = own->home, *aside;
   void *event = NULL;
   int result;
-  if (home->handle != PER_THREAD && (home->flags & XCHG_CUDA_STREAM_CLOSED) == 0) {
+  if (home->handle != XCHG_STREAM_PER_THREAD && (home->flags & XCHG_CUDA_STREAM_CLOSED) == 0) {
     xchg__use_settle(storage, home);
     return xchg__rt.cudaFreeAsync(own->pointer, home->handle);
   }
@@ -52,8 +50,7 @@ static int pool_give_back(xchg_storage *storage, const block *own) {
     result = xchg__rt.cudaStreamWaitEvent(aside->handle, event, 0);
   if (result != 0)
     xchg__rt.cudaDeviceSynchronize();
-  if (event != NULL)
-    xchg__cuda_event_destroy(event);
+  xchg__cuda_event_destroy(event);
   return xchg__rt.cudaFreeAsync(own->pointer, aside->handle);
 }
 
@@ -309,21 +306,6 @@ static xchg_storage *memory_new(request *wanted, const xchg_arena *arena, xchg_e
   return NULL;
 }
 
-/* Lets this thread make memory while it captures; the old mode goes to `mode`. */
-static int capture_relax(int *mode, xchg_error *err) {
-  int result;
-  *mode = CAPTURE_RELAXED;
-  if ((result = xchg__rt.cudaThreadExchangeStreamCaptureMode(mode)) == 0)
-    return 0;
-  return xchg__cuda_fail(err, result, "cudaThreadExchangeStreamCaptureMode", "empty: memory during a capture");
-}
-
-static void capture_restore(int mode) {
-  int old = mode;
-  if (xchg__rt.cudaThreadExchangeStreamCaptureMode(&old) != 0)
-    xchg__rt.cudaThreadExchangeStreamCaptureMode(&mode); /* as in block_free */
-}
-
 xchg_storage *xchg__memory_new(const xchg_arena *arena, int32_t device_type, int32_t device_id, int64_t bytes,
                                xchg_error *err) {
   request wanted = {.device_type = device_type,
@@ -332,19 +314,21 @@ xchg_storage *xchg__memory_new(const xchg_arena *arena, int32_t device_type, int
                     .capturing = xchg__graph_capturing() > 0};
   xchg__cuda_guard guard;
   xchg_storage *storage = NULL;
-  int mode;
+  int mode, result;
   /* Pinned memory is of no device: that which is current need not be left. */
   if (device_type == kDLCUDAHost && xchg_cuda_device_current(&wanted.device, err) != 0)
     return NULL;
   if (xchg__cuda_enter(&guard, wanted.device, err) != 0)
     return NULL;
   xchg__use_poll(0);
-  if (!wanted.capturing || capture_relax(&mode, err) == 0) {
+  if (wanted.capturing && (result = xchg__graph_relax(&mode)) != 0) {
+    xchg__cuda_fail(err, result, "cudaThreadExchangeStreamCaptureMode", "empty: memory during a capture");
+  } else {
     if (device_type != kDLCUDAHost)
       budget_ready(wanted.device);
     storage = memory_new(&wanted, arena, err);
     if (wanted.capturing)
-      capture_restore(mode);
+      xchg__graph_restore(mode);
   }
   xchg__cuda_leave(&guard);
   return storage;
@@ -367,7 +351,7 @@ static int memory_clear(const xchg_arena *arena, xchg_storage *storage, const xc
   if (bytes == 0)
     return 0;
   if ((stream = xchg__cuda_stream_current(arena, device, err)) == NULL)
-    return XCHG_E_CUDA;
+    return xchg__error_code(err, XCHG_E_CUDA);
   if (what->device_type == kDLCUDAHost && stream->capture == NULL) {
     memset(what->data, 0, (size_t)bytes);
     return 0;
@@ -429,7 +413,7 @@ int32_t xchg_cuda_record(xchg_arena *arena, const xchg_tensor *tensor, xchg_cuda
     return xchg__error_set(err, XCHG_E_RELEASED,
                            "record_stream: the tensor was released; record it before its release");
   if (stream == NULL && (stream = xchg_cuda_stream_legacy(tensor->_device_id, err)) == NULL)
-    return err != NULL ? err->code : XCHG_E_NO_CUDA;
+    return xchg__error_code(err, XCHG_E_CUDA);
   if ((code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
     return code;
   code = xchg__use_mark(slot->storage, stream, err);

@@ -32,7 +32,7 @@ typedef struct {
 } xchg__nvrtc_table;
 extern xchg__nvrtc_table xchg__nvrtc;
 
-enum { XCHG_NVRTC_SUCCESS = 0, XCHG_NVRTC_INVALID_OPTION = 5, XCHG_NVRTC_COMPILATION = 6, XCHG_NVRTC_CANCELLED = 16 };
+enum { XCHG_NVRTC_INVALID_OPTION = 5 };
 
 /* 0 where xchg_nvrtc_open has found one. */
 int xchg__nvrtc_ready(xchg_error *err);

@@ -6,10 +6,6 @@
 
 enum { GOOD_BLOCK = 256 };
 
-static int failed(xchg_error *err) {
-  return err != NULL ? err->code : XCHG_E_CUDA;
-}
-
 int xchg__kernel_resident(int *blocks, xchg_cuda_kernel *kernel, int32_t threads, uint64_t shared, xchg_error *err) {
   int result = xchg__rt.cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel->handle, threads, (size_t)shared);
   if (result != 0)
@@ -34,7 +30,7 @@ int32_t xchg_cuda_kernel_occupancy(int32_t *blocks, xchg_cuda_kernel *kernel, in
   if ((code = xchg__cuda_enter(&guard, device, err)) != 0)
     return code;
   if ((facts = xchg__kernel_facts(kernel, device, err)) == NULL)
-    code = failed(err);
+    code = xchg__error_code(err, XCHG_E_CUDA);
   else if ((code = threads_check(facts, device, threads, err)) == 0 &&
            (code = xchg__kernel_allow(kernel, device, (uint64_t)shared, err)) == 0)
     code = xchg__kernel_resident(blocks, kernel, threads, (uint64_t)shared, err);
@@ -71,7 +67,7 @@ int32_t xchg_cuda_kernel_suggest(int32_t *threads, xchg_cuda_kernel *kernel, int
   if ((code = xchg__cuda_enter(&guard, device, err)) != 0)
     return code;
   if ((facts = xchg__kernel_facts(kernel, device, err)) == NULL)
-    code = failed(err);
+    code = xchg__error_code(err, XCHG_E_CUDA);
   else if (kernel->required[0] != 0)
     *threads = kernel->required[0] * kernel->required[1] * kernel->required[2];
   else if ((code = xchg__kernel_allow(kernel, device, (uint64_t)shared, err)) == 0)
@@ -91,7 +87,7 @@ int32_t xchg_cuda_kernel_available(int64_t *bytes, xchg_cuda_kernel *kernel, int
   if ((code = xchg__cuda_enter(&guard, device, err)) != 0)
     return code;
   if ((facts = xchg__kernel_facts(kernel, device, err)) == NULL)
-    code = failed(err);
+    code = xchg__error_code(err, XCHG_E_CUDA);
   else if ((code = threads_check(facts, device, threads, err)) == 0) {
     result = xchg__rt.cudaOccupancyAvailableDynamicSMemPerBlock(&size, kernel->handle, blocks, threads);
     if (result != 0)

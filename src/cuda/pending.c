@@ -62,7 +62,7 @@ static void writer_flush(writer *w) {
   if (w->times == 0 || w->used >= w->room)
     return;
   if ((uintptr_t)w->same.stream <= 2)
-    snprintf(stream, sizeof stream, "the %s stream", w->same.stream == (void *)2 ? "per-thread" : "default");
+    snprintf(stream, sizeof stream, "the %s stream", (uintptr_t)w->same.stream == 2 ? "per-thread" : "default");
   else
     snprintf(stream, sizeof stream, "stream %p", w->same.stream);
   if (w->times > 1)

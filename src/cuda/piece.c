@@ -63,7 +63,7 @@ int xchg__piece_on_device(xchg__piece *out, const xchg_tensor *like, int32_t dty
   out->storage = xchg__memory_new(arena, kDLCUDA, stream->device, xchg__dtype_bytes(dtype, like->_numel), err);
   *current = before;
   if (out->storage == NULL)
-    return err != NULL ? err->code : XCHG_E_MEMORY;
+    return xchg__error_code(err, XCHG_E_MEMORY);
   out->head._ptr = xchg__memory_pointer(out->storage);
   out->head._data = NULL;
   out->head._device_type = kDLCUDA;

@@ -29,7 +29,6 @@ enum {
   XCHG_CUDA_NOT_INITIALIZED =
       3,                   /* wrong settings of the simulated device, or a forked child of a program that used CUDA */
   XCHG_CUDA_UNLOADING = 4, /* the process is ending: whoever frees does nothing */
-  XCHG_CUDA_INVALID_CONFIGURATION = 9,
   XCHG_CUDA_STUB = 34,
   XCHG_CUDA_OLD_DRIVER = 35,
   XCHG_CUDA_NO_DEVICE = 100,

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "cuda/event.h"
 #include "cuda/failure.h"
 #include "cuda/graph.h"
 #include "cuda/guard.h"
@@ -10,35 +11,22 @@
 #include "cuda/runtime.h"
 #include "cuda/use.h"
 
-enum { NO_TIMING = 2 /* flag of cudaEventCreateWithFlags */ };
-
-#define LEGACY ((void *)1)
-#define PER_THREAD ((void *)2)
-
 static xchg_cuda_stream legacy[XCHG_CUDA_MAX_DEVICES];
 static pthread_once_t legacy_once = PTHREAD_ONCE_INIT;
 static xchg_cuda_stream *aside[XCHG_CUDA_MAX_DEVICES]; /* atomic */
 static pthread_mutex_t aside_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int check_device(int32_t device, xchg_error *err) {
-  int code = xchg__cuda_ready(err);
-  if (code == 0 && (device < 0 || device >= xchg_cuda_known()->devices))
-    code = xchg__error_set(err, XCHG_E_DEVICE, "stream: there is no device %d; this machine has %d, from cuda:0 on",
-                           device, xchg_cuda_known()->devices);
-  return code;
-}
-
 /* ---- records ------------------------------------------------------------------------------------ */
 
 static void legacy_fill(void) {
   for (int32_t device = 0; device < XCHG_CUDA_MAX_DEVICES; device++) {
-    legacy[device].handle = LEGACY;
+    legacy[device].handle = XCHG_STREAM_LEGACY;
     legacy[device].device = device;
   }
 }
 
 xchg_cuda_stream *xchg_cuda_stream_legacy(int32_t device, xchg_error *err) {
-  if (check_device(device, err) != 0)
+  if (xchg__cuda_device_check(device, "stream", err) != 0)
     return NULL;
   pthread_once(&legacy_once, legacy_fill);
   return &legacy[device];
@@ -82,7 +70,8 @@ int32_t xchg_cuda_stream_new(xchg_cuda_stream **out, int32_t device, int32_t fla
 
 int32_t xchg_cuda_stream_device(void *handle) {
   int device = -1;
-  if (xchg__cuda_ready(NULL) != 0 || handle == LEGACY || handle == PER_THREAD || xchg__rt.cudaStreamGetDevice == NULL)
+  if (xchg__cuda_ready(NULL) != 0 || handle == XCHG_STREAM_LEGACY || handle == XCHG_STREAM_PER_THREAD ||
+      xchg__rt.cudaStreamGetDevice == NULL)
     return -1;
   if (xchg__rt.cudaStreamGetDevice(handle, &device) == 0)
     return device;
@@ -93,7 +82,7 @@ int32_t xchg_cuda_stream_device(void *handle) {
 /* Finds the device where it is -1, and refuses one that is not the stream's. */
 static int adopt_device(void *handle, int32_t *device, xchg_error *err) {
   int real = -1, result;
-  if (handle != LEGACY && handle != PER_THREAD && xchg__rt.cudaStreamGetDevice != NULL) {
+  if (handle != XCHG_STREAM_LEGACY && handle != XCHG_STREAM_PER_THREAD && xchg__rt.cudaStreamGetDevice != NULL) {
     if ((result = xchg__rt.cudaStreamGetDevice(handle, &real)) != 0)
       return xchg__cuda_fail(err, result, "cudaStreamGetDevice", "stream: %p is no stream that lives", handle);
   } else if (*device < 0) {
@@ -106,7 +95,7 @@ static int adopt_device(void *handle, int32_t *device, xchg_error *err) {
                            handle, real, *device);
   if (real >= 0)
     *device = real;
-  return check_device(*device, err);
+  return xchg__cuda_device_check(*device, "stream", err);
 }
 
 int32_t xchg_cuda_stream_adopt(xchg_cuda_stream **out, void *handle, int32_t device, xchg_error *err) {
@@ -152,46 +141,24 @@ static int is_static(const xchg_cuda_stream *stream) {
   return stream == &legacy[stream->device] || stream == __atomic_load_n(&aside[stream->device], __ATOMIC_ACQUIRE);
 }
 
-void xchg__cuda_event_destroy(void *event) {
-  if (event == NULL || xchg__cuda_gone() || xchg__rt.cudaEventDestroy(event) == 0)
-    return;
-  xchg__rt.cudaGetLastError();
-  if (xchg__rt.cudaEventDestroy(event) != 0)
-    xchg__rt.cudaGetLastError();
-}
-
-/* The same for a stream. */
-static void handle_destroy(void *handle) {
-  if (xchg__cuda_gone() || xchg__rt.cudaStreamDestroy(handle) == 0)
-    return;
-  xchg__rt.cudaGetLastError();
-  if (xchg__rt.cudaStreamDestroy(handle) != 0)
-    xchg__rt.cudaGetLastError();
-}
-
 /* Handles are destroyed whatever device is current. */
 void xchg_cuda_stream_release(xchg_cuda_stream *stream) {
   if (stream == NULL || is_static(stream) || __atomic_fetch_sub(&stream->references, 1, __ATOMIC_ACQ_REL) > 1)
     return;
   xchg__cuda_event_destroy(stream->last);
   if ((stream->flags & XCHG_CUDA_STREAM_EXTERNAL) == 0)
-    handle_destroy(stream->handle);
+    xchg__cuda_destroy(xchg__rt.cudaStreamDestroy, stream->handle);
   free(stream);
 }
 
 /* An event behind all that is queued; NULL where there can be none. */
 static void *record_last(const xchg_cuda_stream *stream) {
   xchg__cuda_guard guard;
-  void *event = NULL;
+  void *event;
+  const char *call;
   if (xchg__cuda_enter_quietly(&guard, stream->device) != 0)
     return NULL;
-  if (xchg__rt.cudaEventCreateWithFlags(&event, NO_TIMING) != 0) {
-    event = NULL;
-  } else if (xchg__rt.cudaEventRecord(event, stream->handle) != 0) {
-    xchg__cuda_event_destroy(event);
-    event = NULL;
-  }
-  if (event == NULL) {
+  if (xchg__cuda_event_behind(&event, stream->handle, &call) != 0) {
     xchg__rt.cudaGetLastError();
     xchg__rt.cudaStreamSynchronize(stream->handle); /* rather wait than free too early */
     xchg__rt.cudaGetLastError();
@@ -201,7 +168,7 @@ static void *record_last(const xchg_cuda_stream *stream) {
 }
 
 void xchg_cuda_stream_close(xchg_cuda_stream *stream) {
-  if (stream != NULL && (stream->flags & XCHG_CUDA_STREAM_EXTERNAL) != 0 && stream->handle != PER_THREAD &&
+  if (stream != NULL && (stream->flags & XCHG_CUDA_STREAM_EXTERNAL) != 0 && stream->handle != XCHG_STREAM_PER_THREAD &&
       __atomic_load_n(&stream->references, __ATOMIC_ACQUIRE) > 1 && !xchg__cuda_gone()) {
     stream->last = record_last(stream);
     __atomic_fetch_or(&stream->flags, XCHG_CUDA_STREAM_CLOSED, __ATOMIC_RELEASE);
@@ -241,7 +208,7 @@ void xchg__cuda_streams_close(xchg_arena *arena) {
 
 xchg_cuda_stream *xchg__cuda_stream_aside(int32_t device, xchg_error *err) {
   xchg_cuda_stream *stream;
-  if (check_device(device, err) != 0)
+  if (xchg__cuda_device_check(device, "stream", err) != 0)
     return NULL;
   if ((stream = __atomic_load_n(&aside[device], __ATOMIC_ACQUIRE)) != NULL)
     return stream;
@@ -321,20 +288,17 @@ static int wait_for(xchg_cuda_stream *later, void *event, void *earlier, xchg_er
 static int order_by_event(xchg_cuda_stream *later, void *earlier, int32_t device, xchg_error *err) {
   xchg__cuda_guard guard;
   void *event;
+  const char *call;
   int result, code;
   if (later->handle == earlier && later->device == device)
     return 0;
   if ((code = xchg__cuda_enter(&guard, device, err)) != 0)
     return code;
-  if ((result = xchg__rt.cudaEventCreateWithFlags(&event, NO_TIMING)) != 0) {
-    code = xchg__cuda_fail(err, result, "cudaEventCreateWithFlags", "stream: to wait for %p", earlier);
-  } else {
-    if ((result = xchg__rt.cudaEventRecord(event, earlier)) != 0)
-      code = xchg__cuda_fail(err, result, "cudaEventRecord", "stream: to wait for %p", earlier);
-    else
-      code = wait_for(later, event, earlier, err);
-    xchg__cuda_event_destroy(event);
-  }
+  if ((result = xchg__cuda_event_behind(&event, earlier, &call)) != 0)
+    code = xchg__cuda_fail(err, result, call, "stream: to wait for %p", earlier);
+  else
+    code = wait_for(later, event, earlier, err);
+  xchg__cuda_event_destroy(event);
   xchg__cuda_leave(&guard);
   return code;
 }
@@ -378,7 +342,8 @@ int32_t xchg_cuda_stream_wait(xchg_cuda_stream *later, xchg_cuda_stream *earlier
 
 int xchg__cuda_stream_last(xchg_cuda_stream *stream, void **event) {
   /* Another thread's per-thread stream cannot be named here; the legacy stream waits for all of them. */
-  void *handle = stream->handle == PER_THREAD ? LEGACY : stream->handle;
+  void *handle = stream->handle == XCHG_STREAM_PER_THREAD ? XCHG_STREAM_LEGACY : stream->handle;
+  const char *call;
   int result;
   *event = NULL;
   if (is_closed(stream)) {
@@ -392,11 +357,5 @@ int xchg__cuda_stream_last(xchg_cuda_stream *stream, void **event) {
       return result;
     handle = errand->handle;
   }
-  if ((result = xchg__rt.cudaEventCreateWithFlags(event, NO_TIMING)) != 0) {
-    *event = NULL;
-  } else if ((result = xchg__rt.cudaEventRecord(*event, handle)) != 0) {
-    xchg__cuda_event_destroy(*event);
-    *event = NULL;
-  }
-  return result;
+  return xchg__cuda_event_behind(event, handle, &call);
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "cuda/event.h"
 #include "cuda/failure.h"
 #include "cuda/graph.h"
 #include "cuda/guard.h"
@@ -49,7 +50,7 @@ static int in_order(const xchg_cuda_stream *a, const xchg_cuda_stream *b) {
     return 1;
   if (a->device != b->device || (a->flags | b->flags) & (XCHG_CUDA_STREAM_NONBLOCKING | XCHG_CUDA_STREAM_CLOSED))
     return 0;
-  return a->handle == (void *)1 || b->handle == (void *)1;
+  return a->handle == XCHG_STREAM_LEGACY || b->handle == XCHG_STREAM_LEGACY;
 }
 
 static int use_known(const xchg_storage *storage, const xchg_cuda_stream *stream) {
@@ -89,8 +90,7 @@ int xchg__use_add(xchg_storage *storage, xchg_cuda_stream *stream, xchg_error *e
 }
 
 static void use_free(use *one) {
-  if (one->event != NULL && !xchg__cuda_gone())
-    xchg__cuda_event_destroy(one->event);
+  xchg__cuda_event_destroy(one->event);
   xchg_cuda_stream_release(one->stream);
   free(one);
 }
@@ -139,7 +139,7 @@ static int use_ask(use *one, int wait) {
   if (one->event == NULL)
     return 0;
   result = wait ? xchg__rt.cudaEventSynchronize(one->event) : xchg__rt.cudaEventQuery(one->event);
-  if (result >= 900 && result <= 908) { /* it went into a capture of somebody else's: another one, later */
+  if (xchg__cuda_is_capture(result)) { /* it went into a capture of somebody else's: another one, later */
     xchg__cuda_event_destroy(one->event);
     one->event = NULL;
     one->armed = 0;
