@@ -159,7 +159,8 @@ return {
       sim = "cudaErrorStreamCaptureWrongThread: attempt to terminate a thread-local capture sequence from another thread",
     },
     ["error 910"] = {
-      sim = "cudaErrorGraphExecUpdateFailure: the graph update was not performed because it included changes which violated constraints specific to instantiated graph update",
+      sim = "cudaErrorGraphExecUpdateFailure: the graph update was not performed because it included changes which " ..
+        "violated constraints specific to instantiated graph update",
     },
     ["error 999"] = { sim = "cudaErrorUnknown: unknown error" },
     ["error 12345"] = { sim = "unrecognized error code: unrecognized error code" },
