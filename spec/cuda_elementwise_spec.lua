@@ -182,6 +182,18 @@ describe("an elementwise kernel", function()
     stream:close()
   end)
 
+  xit("copies what overlaps on that stream too, where the elements come to be", function()
+    local add = cuda.elementwise("float x", "float y", "y = x + 1")
+    local stream = cuda.stream { nonblocking = true }
+    local t = counted({ 64 }):to "cuda"
+    cuda.synchronize()
+    add(t, t, { stream = stream })
+    add(t[{ { 1, 63 } }], t[{ { 2, 64 } }], { stream = stream })
+    stream:synchronize()
+    assert.equal(65, t:to("cpu")[64])
+    stream:close()
+  end)
+
   xit("runs on the device of its tensors", function()
     cuda_.only_with_two()
     local add = cuda.elementwise("float x", "float y", "y = x + 1")

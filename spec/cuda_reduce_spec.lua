@@ -190,6 +190,21 @@ describe("a reduction", function()
   end)
 end)
 
+describe("a reduction on a stream", function()
+  xit("copies what overlaps on that stream too, where the elements come to be", function()
+    local add = cuda.elementwise("T x", "T y", "y = x + 1")
+    local sum = cuda.reduce("T x -> x", "a + b", 0)
+    local stream = cuda.stream { nonblocking = true }
+    local t = xchg.zeros({ 8 }, { device = "cuda" })
+    cuda.synchronize()
+    add(t, t, { stream = stream })
+    sum(t, { out = t:select(1, 8), stream = stream })
+    stream:synchronize()
+    assert.same({ 1, 1, 1, 1, 1, 1, 1, 8 }, t:to("cpu"):totable())
+    stream:close()
+  end)
+end)
+
 describe("a reduction refuses", function()
   local function sum() return cuda.reduce("float x -> x", "a + b", 0) end
   local function float(shape) return xchg.ones(shape, { dtype = "float32", device = "cuda" }) end

@@ -109,6 +109,39 @@ local function operands(self, where, outputs, values, shape)
   return arguments, strides, copies, scalar
 end
 
+-- The call, once it is known what is meant by it.
+local function run(self, where, values, inputs, given, letters, on)
+  local types, key, shapes = {}, { on }, {}
+  for _, list in ipairs { self.outputs, self.inputs } do
+    for _, parameter in ipairs(list) do
+      types[parameter.name] = generated.dtype(where, parameter, letters)
+      key[#key + 1] = types[parameter.name]
+    end
+  end
+  for i = 1, inputs do
+    if is_tensor(values[i]) then shapes[#shapes + 1] = generated.shape(values[i]) end
+  end
+  local outputs, shape = results(self, where, given, shapes, types, on)
+  local arguments, strides, copies, scalar = operands(self, where, outputs, values, shape)
+  local loop = loops.plan(shape, strides, 1)
+  if loop.numel > 0 then
+    for _, parameter in ipairs(self.inputs) do key[#key + 1] = scalar[parameter.name] and "s" or "t" end
+    key[#key + 1] = loops.key(loop)
+    local name = table.concat(key, " ")
+    local kernel = self.kernels[name]
+    if not kernel then
+      kernel = generated.compile(source_of(self, types, scalar, loop), self.name, on)
+      self.kernels[name] = kernel
+    end
+    arguments[#arguments + 1] = loop.numel
+    local _, more = loops.parameters(loop, "_")
+    for _, value in ipairs(more) do arguments[#arguments + 1] = value end
+    kernel:launch({ grid = generated.grid(loop.numel, on), block = generated.BLOCK }, unpack(arguments))
+  end
+  for _, t in ipairs(copies) do slots.release(t) end
+  return unpack(outputs)
+end
+
 local known_options = { stream = "table|number|cdata|userdata" }
 
 function class:__call(...)
@@ -140,44 +173,15 @@ function class:__call(...)
     error_.raise("bad_argument", "%s: no argument is in the memory of a device; pass a tensor made with device='cuda'",
       where)
   end
-  local types, key, shapes = {}, { on }, {}
-  for _, list in ipairs { self.outputs, self.inputs } do
-    for _, parameter in ipairs(list) do
-      types[parameter.name] = generated.dtype(where, parameter, letters)
-      key[#key + 1] = types[parameter.name]
-    end
-  end
-  for i = 1, inputs do
-    if is_tensor(values[i]) then shapes[#shapes + 1] = generated.shape(values[i]) end
-  end
-  local results_, shape = results(self, where, given, shapes, types, on)
-  local arguments, strides, copies, scalar = operands(self, where, results_, values, shape)
-  local loop = loops.plan(shape, strides, 1)
-  if loop.numel > 0 then
-    for _, parameter in ipairs(self.inputs) do key[#key + 1] = scalar[parameter.name] and "s" or "t" end
-    key[#key + 1] = loops.key(loop)
-    local name = table.concat(key, " ")
-    local kernel = self.kernels[name]
-    if not kernel then
-      kernel = generated.compile(source_of(self, types, scalar, loop), self.name, on)
-      self.kernels[name] = kernel
-    end
-    arguments[#arguments + 1] = loop.numel
-    local _, more = loops.parameters(loop, "_")
-    for _, value in ipairs(more) do arguments[#arguments + 1] = value end
-    kernel:launch({
-      grid = generated.grid(loop.numel, on), block = generated.BLOCK, stream = options and options.stream,
-    }, unpack(arguments))
-  end
-  for _, t in ipairs(copies) do slots.release(t) end
-  return unpack(results_)
+  return generated.on_stream(where, options and options.stream, on, run, self, where, values, inputs, given, letters,
+    on)
 end
 
 --- A function that computes an expression for each element. After
 --- `axpy = cuda.elementwise("float a, float x, float y", "float z", "z = a * x + y")`, `axpy(2, x, y)` is a new tensor,
---- and `axpy(2, x, y, y)` writes to y. Inputs are tensors, broadcast together, or numbers; results are given behind them,
---- or made. A single capital letter as a type stands for the dtype of the tensors that are passed. The expression may be
---- several statements; `i` is the number of the element and `n` how many there are.
+--- and `axpy(2, x, y, y)` writes to y. Inputs are tensors, broadcast together, or numbers; results are given behind
+--- them, or made. A single capital letter as a type stands for the dtype of the tensors that are passed. The expression
+--- may be several statements; `i` is the number of the element and `n` how many there are.
 ---@param inputs string
 ---@param outputs string
 ---@param expression string

@@ -1,6 +1,6 @@
 --- What elementwise and reduce kernels share: their arguments read, the types of letters found, sources compiled once.
 
-local ffi = require "ffi"
+local lib = require "xchg.lib"
 local allocate = require "xchg.allocate"
 local check = require "xchg.check"
 local copying = require "xchg.copy"
@@ -12,8 +12,11 @@ local view = require "xchg.view"
 local compile = require "xchg.cuda.compile"
 local ctype = require "xchg.cuda.ctype"
 local devices = require "xchg.cuda.device"
+local streams = require "xchg.cuda.stream"
 
 local M = {}
+
+local C = lib.C
 
 local is_tensor = slots.is_tensor
 
@@ -96,17 +99,6 @@ function M.check_output(where, name, value)
   end
 end
 
--- First and last address of what a tensor reaches.
-local function span(t)
-  local low, high = 0, 0
-  for d = 0, t._ndim - 1 do
-    local reach = tonumber(t._strides[d]) * (tonumber(t._shape[d]) - 1)
-    if reach < 0 then low = low + reach else high = high + reach end
-  end
-  local base, size = tonumber(ffi.cast("uintptr_t", t._ptr)), dtype.by_id[t._dtype].itemsize
-  return base + low * size, base + (high + 1) * size
-end
-
 local function same_places(a, b)
   if a._ptr ~= b._ptr or a._dtype ~= b._dtype or a._ndim ~= b._ndim then return false end
   for d = 0, a._ndim - 1 do
@@ -119,10 +111,9 @@ end
 ---@return xchg.Tensor
 ---@return boolean copied
 function M.apart(input, output)
-  if input._numel == 0 or output._numel == 0 or same_places(input, output) then return input, false end
-  local input_low, input_high = span(input)
-  local output_low, output_high = span(output)
-  if input_high <= output_low or output_high <= input_low then return input, false end
+  if same_places(input, output) or C.xchg_cuda_overlap(slots.head(input), slots.head(output)) == 0 then
+    return input, false
+  end
   return copying.clone(input), true
 end
 
@@ -163,6 +154,16 @@ end
 ---@param on integer
 function M.compile(source, name, on)
   return devices.with_device(on, function() return compile.compile(source, { name = name .. ".cu" }):kernel(name) end)
+end
+
+--- fn(...) with everything on a stream of the device: copies and new memory too. nil: on the current one.
+---@param where string
+---@param stream any
+---@param on integer
+---@param fn function
+function M.on_stream(where, stream, on, fn, ...)
+  if stream == nil then return fn(...) end
+  return streams.with_stream(streams.of(where, stream, on), fn, ...)
 end
 
 --- Blocks for `count` threads.

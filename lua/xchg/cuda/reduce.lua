@@ -92,7 +92,7 @@ local function source_of(self, names, accumulate, result, outer, inner)
 end
 
 -- Launches a kernel whose blocks write one element of `out` for each outer index and chunk.
-local function launch(self, names, out, inputs, outer, inner, chunks, types, on, stream)
+local function launch(self, names, out, inputs, outer, inner, chunks, types, on)
   local alone = is_alone(outer, inner)
   local key = table.concat({ on, types.result, types.accumulate, loops.key(outer), loops.key(inner),
     alone and "alone" or "block", unpack(names) }, " ")
@@ -112,7 +112,7 @@ local function launch(self, names, out, inputs, outer, inner, chunks, types, on,
     for _, value in ipairs(more) do values[#values + 1] = value end
   end
   local grid = alone and generated.grid(outer.numel, on) or { outer.numel, chunks }
-  kernel:launch({ grid = grid, block = generated.BLOCK, stream = stream }, unpack(values))
+  kernel:launch({ grid = grid, block = generated.BLOCK }, unpack(values))
 end
 
 -- Which dimensions go: a set.
@@ -155,18 +155,18 @@ local function split(shape, goes, result, strides)
 end
 
 -- Reduces into `out`, which has the shape of what stays.
-local function run(self, where, inputs, names, shape, goes, strides, out, types, on, stream)
+local function run(self, where, inputs, names, shape, goes, strides, out, types, on)
   local outer, inner, outer_shape = split(shape, goes, out, strides)
   if outer.numel == 0 then return end
   local chunks = chunks_of(outer, inner, on)
-  if chunks == 1 then return launch(self, names, out, inputs, outer, inner, 1, types, on, stream) end
+  if chunks == 1 then return launch(self, names, out, inputs, outer, inner, 1, types, on) end
   outer_shape[#outer_shape + 1] = chunks
   local partial = generated.new(where, types.accumulate, outer_shape, on)
   outer = split(shape, goes, partial, strides)
   launch(self, names, partial, inputs, outer, inner, chunks,
-    { result = types.accumulate, accumulate = types.accumulate }, on, stream)
+    { result = types.accumulate, accumulate = types.accumulate }, on)
   run(self.again, where, { partial }, { types.accumulate }, outer_shape, { [#outer_shape] = true },
-    { generated.strides(partial) }, out, types, on, stream)
+    { generated.strides(partial) }, out, types, on)
   slots.release(partial)
 end
 
@@ -174,12 +174,57 @@ local known_options = {
   axis = "number|table", keepdims = "boolean", out = "cdata", stream = "table|number|cdata|userdata",
 }
 
+-- Checks the tensor for a result of a shape.
+local function check_out(where, out, result, wanted)
+  generated.read(where, { { name = "out", dtype = result } }, { out }, {})
+  generated.check_output(where, "out", out)
+  if generated.describe(generated.shape(out)) ~= generated.describe(wanted) then
+    error_.raise("shape_mismatch", "%s: 'out' has the shape %s, and the result %s", where,
+      generated.describe(generated.shape(out)), generated.describe(wanted))
+  end
+end
+
+-- The call, once it is known what is meant by it.
+local function reduce_on(self, where, values, names, shapes, shape, result, options, on)
+  local types = { result = result, accumulate = WIDER[result] or result }
+  local goes, strides = reduced(where, options.axis, #shape), {}
+  local kept, squeezed = {}, {}
+  for d = 1, #shape do
+    kept[d] = goes[d] and 1 or shape[d]
+    if not goes[d] then squeezed[#squeezed + 1] = shape[d] end
+  end
+  local wanted, out = options.keepdims and kept or squeezed, options.out
+  if out ~= nil then
+    check_out(where, out, result, wanted)
+  else
+    out = generated.new(where, result, wanted, on)
+  end
+
+  local inputs, temporary = {}, {}
+  for i, value in ipairs(values) do
+    local copied
+    inputs[i], copied = generated.apart(value, out)
+    if copied then temporary[#temporary + 1] = inputs[i] end
+    strides[i] = loops.broadcast(shape, shapes[i], generated.strides(inputs[i]))
+  end
+  local flat = out
+  for d = options.keepdims and #shape or 0, 1, -1 do
+    if goes[d] then
+      flat = view.select(flat, d, 1)
+      temporary[#temporary + 1] = flat
+    end
+  end
+  run(self, where, inputs, names, shape, goes, strides, flat, types, on)
+  for _, t in ipairs(temporary) do slots.release(t) end
+  return out
+end
+
 function class:__call(...)
   local where, values = self.name, { ... }
   local count, options = select("#", ...), {}
   if generated.is_options(values[count]) then
     options = check.options(where, values[count], known_options)
-    count = count - 1
+    values[count], count = nil, count - 1
   end
   if count ~= #self.inputs then
     error_.raise("bad_argument", "%s: %d arguments; it takes %d tensors", where, count, #self.inputs)
@@ -202,42 +247,8 @@ function class:__call(...)
       generated.describe(one), generated.describe(other))
   end
   local result = self.result or self.result_letter and letters[self.result_letter] or names[1]
-  local types = { result = result, accumulate = WIDER[result] or result }
-  local goes, strides = reduced(where, options.axis, #shape), {}
-  local kept, squeezed = {}, {}
-  for d = 1, #shape do
-    kept[d] = goes[d] and 1 or shape[d]
-    if not goes[d] then squeezed[#squeezed + 1] = shape[d] end
-  end
-  local wanted, out = options.keepdims and kept or squeezed, options.out
-  if out ~= nil then
-    generated.read(where, { { name = "out", dtype = result } }, { out }, {})
-    generated.check_output(where, "out", out)
-    if generated.describe(generated.shape(out)) ~= generated.describe(wanted) then
-      error_.raise("shape_mismatch", "%s: 'out' has the shape %s, and the result %s", where,
-        generated.describe(generated.shape(out)), generated.describe(wanted))
-    end
-  else
-    out = generated.new(where, result, wanted, on)
-  end
-
-  local temporary = {}
-  for i = 1, count do
-    local copied
-    values[i], copied = generated.apart(values[i], out)
-    if copied then temporary[#temporary + 1] = values[i] end
-    strides[i] = loops.broadcast(shape, shapes[i], generated.strides(values[i]))
-  end
-  local flat = out
-  for d = options.keepdims and #shape or 0, 1, -1 do
-    if goes[d] then
-      flat = view.select(flat, d, 1)
-      temporary[#temporary + 1] = flat
-    end
-  end
-  run(self, where, { unpack(values, 1, count) }, names, shape, goes, strides, flat, types, on, options.stream)
-  for _, t in ipairs(temporary) do slots.release(t) end
-  return out
+  return generated.on_stream(where, options.stream, on, reduce_on, self, where, values, names, shapes, shape, result,
+    options, on)
 end
 
 -- A number as C++ reads it.

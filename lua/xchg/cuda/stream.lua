@@ -237,6 +237,13 @@ function M.leave(entry)
   C.xchg_cuda_stream_select(arena, entry.device, top and top.stream._record or nil)
 end
 
+local function is_entered(stream)
+  for _, entry in ipairs(entered[stream._record.device] or {}) do
+    if entry.stream == stream then return true end
+  end
+  return false
+end
+
 local function leaving(entry, ok, ...)
   M.leave(entry)
   if not ok then error((...), 0) end
@@ -326,8 +333,8 @@ function methods:close()
   if not M.is(self) then self_of("stream.close", self) end
   local record = self._record
   if not record or not self._closer then return end -- default streams stay
-  if arena.streams[record.device] == record then
-    error_.raise("bad_argument", "stream.close: the stream is the current one of cuda:%d; close it after with_stream",
+  if is_entered(self) then
+    error_.raise("bad_argument", "stream.close: it is a current stream of cuda:%d; close it after with_stream",
       record.device)
   elseif record.capture ~= nil then
     error_.raise("capturing", "stream.close: the stream is part of a capture; close it after cuda.graph")
