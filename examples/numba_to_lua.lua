@@ -16,7 +16,7 @@ local np = py.import "numpy"
 
 local array = numba.to_device(np.arange(8, py.kwargs { dtype = "float32" }):reshape(2, 4))
 local t = xchg.from_cai(array) -- its __cuda_array_interface__: the same memory, numba's stream waited for
-print(t)
+print(t.device, t.dtype, t.protocol)
 
 local scale = cuda.elementwise("float x", "float y", "y = 10 * x")
 scale(t, t) -- in place
