@@ -29,6 +29,7 @@
   F(xchg_tensor, _protocol)                                                                                            \
   F(xchg_tensor, _device_id)                                                                                           \
   S(xchg_arena)                                                                                                        \
+  F(xchg_arena, streams)                                                                                               \
   F(xchg_arena, busy)                                                                                                  \
   S(xchg_layout)                                                                                                       \
   F(xchg_layout, shape)                                                                                                \
@@ -49,7 +50,33 @@
   S(xchg_cuda_event)                                                                                                   \
   F(xchg_cuda_event, capture)                                                                                          \
   S(xchg_cuda_host)                                                                                                    \
-  F(xchg_cuda_host, references)
+  F(xchg_cuda_host, references)                                                                                        \
+  S(xchg_cuda_places)                                                                                                  \
+  S(xchg_cuda_facts)                                                                                                   \
+  F(xchg_cuda_facts, report)                                                                                           \
+  S(xchg_cuda_guard)                                                                                                   \
+  F(xchg_cuda_guard, switched)                                                                                         \
+  S(xchg_cuda_device)                                                                                                  \
+  F(xchg_cuda_device, memory)                                                                                          \
+  S(xchg_nvrtc_facts)                                                                                                  \
+  F(xchg_nvrtc_facts, report)                                                                                          \
+  S(xchg_compile_request)                                                                                              \
+  F(xchg_compile_request, folder_count)                                                                                \
+  F(xchg_compile_request, cache_bytes)                                                                                 \
+  S(xchg_compile_result)                                                                                               \
+  F(xchg_compile_result, log_size)                                                                                     \
+  F(xchg_compile_result, note)                                                                                         \
+  S(xchg_cuda_span)                                                                                                    \
+  F(xchg_cuda_span, length)                                                                                            \
+  S(xchg_cuda_kernel_facts)                                                                                            \
+  F(xchg_cuda_kernel_facts, has_clusters)                                                                              \
+  S(xchg_cuda_input)                                                                                                   \
+  F(xchg_cuda_input, tensor)                                                                                           \
+  S(xchg_cuda_frame)                                                                                                   \
+  F(xchg_cuda_frame, checked)                                                                                          \
+  F(xchg_cuda_frame, heads)                                                                                            \
+  F(xchg_cuda_frame, turn)                                                                                             \
+  F(xchg_cuda_frame, plain)
 
 _Static_assert(sizeof(xchg_tensor) == 64, "a tensor head is one cache line: change XCHG_ABI with it");
 

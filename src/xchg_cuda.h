@@ -1,9 +1,10 @@
 /* xchg_cuda.h: the part of xchg.h that is about CUDA. Included by it, and read by Lua with it.
  *
  * All functions may be called from any thread. Those that work on a device make it the thread's current one for that
- * time and put the old one back. What they queue is queued on the stream that they are given; NULL stands for the legacy
- * default stream of the device. None of them blocks unless it says so.
- * CUDA's own failures carry the code "cuda" and cuda_code, cuda_name and call in the xchg_error. */
+ * time and put the old one back. What they queue is queued on the stream that they are given, which must not be NULL
+ * unless they say what that means. None of them blocks unless it says so.
+ * CUDA's own failures have cuda_code, cuda_name and call in the xchg_error; its code is "cuda", "out_of_memory", or
+ * "capturing" for what a capture does not allow. */
 #ifndef XCHG_CUDA_H
 #define XCHG_CUDA_H
 
@@ -19,16 +20,17 @@ typedef struct xchg_cuda_places {
   const char *folders; /* site-packages folders of Pythons, one a line: CUDA also comes in wheels. NULL: none */
 } xchg_cuda_places;
 
-/* Makes the simulated device the CUDA of this process: opens `file` (xchg/sim.so) and the libraries beside it that carry
- * CUDA's names, for whoever looks for them by name, and nothing more. 0, or XCHG_E_NO_CUDA with the reason (another
- * driver is in the process, a real CUDA is in use): then nothing was changed, but that the file may have been opened. */
+/* Makes the simulated device the CUDA of this process: opens `file` (xchg/sim.so) and the libraries beside it that
+ * carry CUDA's names, for whoever looks for them by name, and nothing more. 0, or XCHG_E_NO_CUDA with the reason
+ * (another driver is in the process, a real CUDA is in use): then nothing was changed, but that the file may have been
+ * opened. */
 XCHG_API int32_t xchg_cuda_simulate(const char *file, xchg_error *err);
 
 /* 1 where xchg_cuda_open would look into `folders`. Opens nothing. */
 XCHG_API int32_t xchg_cuda_needs_folders(void);
 
-/* Opens CUDA once in a process, the simulated one where xchg_cuda_simulate was called, without initialising a device. 0,
- * or XCHG_E_NO_CUDA (in a forked child XCHG_E_FORKED) with the reason; a failure is remembered and given again. */
+/* Opens CUDA once in a process, the simulated one where xchg_cuda_simulate was called, without initialising a device.
+ * 0, or XCHG_E_NO_CUDA (in a forked child XCHG_E_FORKED) with the reason; a failure is remembered and given again. */
 XCHG_API int32_t xchg_cuda_open(const xchg_cuda_places *places, xchg_error *err);
 
 /* What was found. Strings are static, "" where unknown. */
@@ -197,7 +199,8 @@ XCHG_API void xchg_cuda_graph_release(xchg_cuda_graph *graph);
 XCHG_API int32_t xchg_cuda_empty(xchg_arena *arena, xchg_tensor *out, int32_t device_type, int32_t device_id,
                                  int32_t dtype, int32_t ndim, const int64_t *shape, int32_t zero, xchg_error *err);
 
-/* Notes that work queued so far on `stream` uses the tensor's memory: it is not given back before that is done. */
+/* Notes that work queued so far on `stream` (NULL: the legacy default one of the tensor's device) uses the tensor's
+ * memory: it is not given back before that is done. */
 XCHG_API int32_t xchg_cuda_record(xchg_arena *arena, const xchg_tensor *tensor, xchg_cuda_stream *stream,
                                   xchg_error *err);
 
@@ -216,17 +219,20 @@ XCHG_API int32_t xchg_cuda_memory_get(xchg_cuda_memory *out, int32_t device, xch
  * old one goes to `out`. */
 XCHG_API int32_t xchg_cuda_budget(int64_t *out, int32_t device, int64_t bytes, xchg_error *err);
 
-/* Waits for the device and gives all memory that is not in use back to the driver. Waits for nothing during a capture. */
+/* Waits for the device and gives all memory that is not in use back to the driver. Waits for nothing during a
+ * capture. */
 XCHG_API int32_t xchg_cuda_trim(int32_t device, xchg_error *err);
 
 /* ---- copies -------------------------------------------------------------------------------------- */
 
-/* Copies src into dst in the order of `stream` (NULL: the current stream of dst's device, else of src's): any two of host,
- * pinned, managed and device memory, of one device or two; src broadcast to dst's shape and cast to its dtype, any strides. Returns when host memory that is not pinned may be used again,
- * and, unless `nonblocking`, when dst is complete if it is memory that the host reads. */
+/* Copies src into dst in the order of `stream` (NULL: the current stream of dst's device, else of src's): any two of
+ * host, pinned, managed and device memory, of one device or two; src broadcast to dst's shape and cast to its dtype,
+ * any strides. Returns when host memory that is not pinned may be used again, and, unless `nonblocking`, when dst is
+ * complete if it is memory that the host reads. */
 XCHG_API int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src,
                                 xchg_cuda_stream *stream, int32_t nonblocking, xchg_error *err);
-/* Writes one element, given in dst's dtype, everywhere, in the order of `stream`. */
+/* Writes one element, given in dst's dtype, everywhere, in the order of `stream` (NULL: the current one of its device).
+ * Pinned and managed memory is filled on return, unless it is a capture. */
 XCHG_API int32_t xchg_cuda_fill(xchg_arena *arena, const xchg_tensor *dst, const void *element,
                                 xchg_cuda_stream *stream, xchg_error *err);
 

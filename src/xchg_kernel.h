@@ -1,5 +1,5 @@
-/* xchg_kernel.h: the part of xchg.h that is about code for CUDA devices: compiled, loaded, and launched. Included by it,
- * and read by Lua with it; what xchg_cuda.h says of all its functions holds here too. */
+/* xchg_kernel.h: the part of xchg.h that is about code for CUDA devices: compiled, loaded, and launched. Included by
+ * it, and read by Lua with it; what xchg_cuda.h says of all its functions holds here too. */
 #ifndef XCHG_KERNEL_H
 #define XCHG_KERNEL_H
 
@@ -81,14 +81,15 @@ XCHG_API int32_t xchg_cuda_image_check(const char *image, size_t size, xchg_erro
 XCHG_API int32_t xchg_cuda_image_read(char **out, size_t *size, const char *path, xchg_error *err);
 XCHG_API void xchg_cuda_image_free(char *image);
 
-/* Loads PTX text (need not end in NUL), a cubin or a fatbin; its bytes are copied where needed. `log` (may be NULL) gets
- * what the driver says about it. New (xchg_cuda_library_release). */
+/* Loads PTX text (need not end in NUL), a cubin or a fatbin; its bytes are copied where needed. `log` (may be NULL)
+ * gets what the driver says about it. New (xchg_cuda_library_release). */
 XCHG_API int32_t xchg_cuda_library_load(xchg_cuda_library **out, const char *image, size_t size, char *log,
                                         size_t log_size, xchg_error *err);
 XCHG_API void xchg_cuda_library_release(xchg_cuda_library *library);
 /* The handle of a kernel by its mangled name, as launches take it; valid while the library is. NULL and err. */
 XCHG_API const void *xchg_cuda_library_kernel(xchg_cuda_library *library, const char *name, xchg_error *err);
-/* Names of its kernels, each with a line break behind it. Returns the bytes that takes; what has no room is left out. */
+/* Names of its kernels, each with a line break behind it. Returns the bytes that takes; what has no room is left
+ * out. */
 XCHG_API int32_t xchg_cuda_library_kernels(xchg_cuda_library *library, char *out, size_t room, xchg_error *err);
 /* Address and size of a __device__, __constant__ or __managed__ variable on the current device. */
 XCHG_API int32_t xchg_cuda_library_global(xchg_cuda_library *library, const char *name, void **pointer, size_t *size,
@@ -139,15 +140,15 @@ typedef struct xchg_cuda_span {
   int32_t length;
 } xchg_cuda_span;
 
-/* Reads the entry `name` of a PTX text that is not trusted and may end without NUL. Returns the number of parameters and
- * writes the first `room` of them, or a negative code. */
+/* Reads the entry `name` of a PTX text that is not trusted and may end without NUL. Returns the number of parameters
+ * and writes the first `room` of them, or a negative code. */
 XCHG_API int32_t xchg_cuda_signature_parse(xchg_cuda_entry *entry, xchg_cuda_parameter *out, int32_t room,
                                            const char *ptx, size_t size, const char *name, xchg_error *err);
 /* The names of the entries of such a text, in its order: their number, the first `room` written. */
 XCHG_API int32_t xchg_cuda_signature_entries(xchg_cuda_span *out, int32_t room, const char *ptx, size_t size,
                                              xchg_error *err);
-/* Sizes and offsets of the parameters of a loaded kernel, as the driver knows them (all of kind BITS): their number, the
- * first `room` written. XCHG_E_VERSION where it is too old to tell. */
+/* Sizes and offsets of the parameters of a loaded kernel, as the driver knows them (all of kind BITS): their number,
+ * the first `room` written. XCHG_E_VERSION where it is too old to tell. */
 XCHG_API int32_t xchg_cuda_signature_of_kernel(xchg_cuda_parameter *out, int32_t room, const xchg_cuda_library *library,
                                                const void *kernel, xchg_error *err);
 
@@ -253,7 +254,8 @@ typedef struct xchg_cuda_frame {
   int32_t plain; /* kept by the callers: block.x where grid and block have nothing but an x; else 0 */
 } xchg_cuda_frame;
 
-/* A frame for a kernel with these parameters; `cell` and `tensor` of each are filled in. New (xchg_cuda_frame_release). */
+/* A frame for a kernel with these parameters; `cell` and `tensor` of each are filled in. New
+ * (xchg_cuda_frame_release). */
 XCHG_API int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_kernel *kernel,
                                      xchg_cuda_input *inputs, int32_t count, xchg_error *err);
 XCHG_API void xchg_cuda_frame_release(xchg_cuda_frame *frame);

@@ -1,10 +1,10 @@
 /* budget.c: when a Lua state should collect garbage or drain releases.
  *
- * Lua's collector sees 64 bytes of a tensor of any size. So the process keeps a threshold of external
- * bytes for each place (the host, each device), above which a collection is asked for: the limit, or twice what was live at the last sweep. A
- * collection that frees little, or that takes much of the time since the one before, doubles the limit:
- * the program needs that memory, or has a Lua heap that is slow to walk. One that frees much at little
- * cost halves it again. */
+ * Lua's collector sees 64 bytes of a tensor of any size. So the process keeps a threshold of external bytes for each
+ * place (the host, each device), above which a collection is asked for: the limit, or twice what was live at the last
+ * sweep. A collection that frees little, or that takes much of the time since the one before, doubles the limit: the
+ * program needs that memory, or has a Lua heap that is slow to walk. One that frees much at little cost halves it
+ * again. */
 #include "core/tensor.h"
 
 #include <stdatomic.h>

@@ -83,8 +83,8 @@ void xchg__slots_notice(xchg_slots *slots, int32_t place, int64_t bytes);
 void xchg__budget_settle(void);
 /* Whether the bytes of a place are above its threshold. */
 int xchg__budget_exceeded(int32_t place);
-/* After a collection that the threshold of a place asked for: there were `before` bytes, it took `spent` seconds, `since`
- * seconds after the one before. */
+/* After a collection that the threshold of a place asked for: there were `before` bytes, it took `spent` seconds,
+ * `since` seconds after the one before. */
 void xchg__budget_adapt(int32_t place, int64_t before, double spent, double since);
 /* A device has no budget until whoever knows its memory gives it one; nothing where it has one. */
 void xchg__budget_default(int32_t place, int64_t bytes);

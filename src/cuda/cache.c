@@ -1,8 +1,8 @@
 /* The cache of compiled programs: a folder with one file for each.
  *
  * A file's name is a digest of everything that decides what is in it, so nothing is ever out of date, and two processes
- * that write the same file write the same bytes. It is written under another name and renamed: a reader sees all of it or
- * nothing. What was cut off, changed or is of another version is taken for absent, and written anew. */
+ * that write the same file write the same bytes. It is written under another name and renamed: a reader sees all of it
+ * or nothing. What was cut off, changed or is of another version is taken for absent, and written anew. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -207,8 +207,8 @@ static int entry_order(const void *a, const void *b) {
   return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Removes the entries that were used longest ago, until the rest takes at most nine tenths of the limit; and what writers
- * that died have left. Files of other names are nobody's business here. */
+/* Removes the entries that were used longest ago, until the rest takes at most nine tenths of the limit; and what
+ * writers that died have left. Files of other names are nobody's business here. */
 static void folder_trim(int handle, int64_t limit) {
   kept_entry *entries = NULL;
   size_t count = 0, room = 0;

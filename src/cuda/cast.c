@@ -1,7 +1,7 @@
 /* As on the host a value is read into one of four classes that hold it exactly (an integer of 64 bits with or without
- * sign, a double, two doubles) and rounded once, when it is written. What processors leave open is written out: integers
- * saturate, NaN becomes the integer 0, and keeps its sign and the upper part of its payload between floats where the
- * host's does. */
+ * sign, a double, two doubles) and rounded once, when it is written. What processors leave open is written out:
+ * integers saturate, NaN becomes the integer 0, and keeps its sign and the upper part of its payload between floats
+ * where the host's does. */
 #include "cuda/cast.h"
 
 #include <pthread.h>

@@ -29,8 +29,8 @@ void xchg__compile_outcome_free(xchg__compile_outcome *outcome);
 typedef struct {
   uint64_t ptx, cubin, log, names; /* bytes, without the NULs for the first three */
 } xchg__compile_sizes;
-/* Makes `outcome` point into `block` (stolen on success), where the parts lie one after another. 0; -1 where the sizes do
- * not fit the block or the names are not `name_count`, or for lack of memory. */
+/* Makes `outcome` point into `block` (stolen on success), where the parts lie one after another. 0; -1 where the sizes
+ * do not fit the block or the names are not `name_count`, or for lack of memory. */
 int xchg__compile_outcome_take(xchg__compile_outcome *outcome, char *block, size_t size,
                                const xchg__compile_sizes *sizes, int32_t name_count);
 
@@ -40,8 +40,8 @@ void xchg__compile_run(xchg__compile_outcome *outcome, const xchg_compile_reques
 
 /* ---- includes.c ---- */
 
-/* Adds to the digest what every file contains that the source may include, by name, from the user's folders, however deep.
- * Returns the number of files, or -1 with the reason in `why` where that cannot be known. */
+/* Adds to the digest what every file contains that the source may include, by name, from the user's folders, however
+ * deep. Returns the number of files, or -1 with the reason in `why` where that cannot be known. */
 int xchg__includes_digest(xchg__sha256 *digest, const xchg_compile_request *request, char *why, size_t room);
 
 /* ---- cache.c ---- */

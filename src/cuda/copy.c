@@ -83,8 +83,8 @@ int xchg__copy_mark(xchg_arena *arena, const xchg_tensor *tensor, xchg_cuda_stre
 
 /* ---- elements smaller than a byte ----------------------------------------------------------------- */
 
-/* They move as bytes, whole tensors at a time. A last byte that is not full may be written only where nothing else can be
- * in it. */
+/* They move as bytes, whole tensors at a time. A last byte that is not full may be written only where nothing else can
+ * be in it. */
 static int packed_check(const xchg_arena *arena, const xchg_tensor *dst, const xchg_tensor *src, xchg_error *err) {
   const xchg_dtype *row = xchg_dtype_info(dst->_dtype);
   int whole = dst->_ndim == src->_ndim && xchg_layout_is_contiguous(dst->_ndim, dst->_shape, dst->_strides) &&

@@ -7,7 +7,8 @@
 #include "cuda/pending.h"
 #include "cuda/runtime.h"
 
-/* What the codes that programs meet mean here, and what to do about them. The runtime's own sentence stands for others. */
+/* What the codes that programs meet mean here, and what to do about them. The runtime's own sentence stands for
+ * others. */
 static const struct {
   int code;
   const char *text;

@@ -4,11 +4,11 @@
 
 #include "core/error.h"
 
-/* Writes the error for a result of CUDA that is not 0 and returns XCHG_E_CUDA (XCHG_E_MEMORY for "out of memory",
- * XCHG_E_CAPTURE for what a capture does not allow). `call` is the function that answered it (static). `format` opens
- * the message: "copy: 4096 bytes to cuda:0". Clears the thread's last error of the runtime where it can be cleared.
- * The message goes on with the name and meaning of the code. Where the code says that the context is lost it says so,
- * names the launches that were pending (pending.h), and gives what the simulated device has reported. */
+/* Writes the error for a result of CUDA that is not 0 and returns its code: XCHG_E_CUDA (XCHG_E_MEMORY for "out of
+ * memory", XCHG_E_CAPTURE for what a capture does not allow). `call` is the function that answered it (static).
+ * `format` opens the message: "copy: 4096 bytes to cuda:0". Clears the thread's last error of the runtime where it can
+ * be cleared. The message goes on with the name and meaning of the code. Where the code says that the context is lost
+ * it says so, names the launches that were pending (pending.h), and gives what the simulated device has reported. */
 int xchg__cuda_fail(xchg_error *err, int result, const char *call, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -1,8 +1,8 @@
 /* find.h: opens a library of CUDA's, wherever it was installed, and tells where it looked.
  *
- * Order: the file that a variable names, or the toolkit that XCHG_CUDA_PATH names, and then nothing else; what is in the
- * process already; wheels of Pythons; the loader's own search; CUDA_HOME, CUDA_PATH, CONDA_PREFIX; the toolkit's usual
- * folder. What was opened stays open for ever, and keeps its symbols to itself. */
+ * Order: the file that a variable names, or the toolkit that XCHG_CUDA_PATH names, and then nothing else; what is in
+ * the process already; wheels of Pythons; the loader's own search; CUDA_HOME, CUDA_PATH, CONDA_PREFIX; the toolkit's
+ * usual folder. What was opened stays open for ever, and keeps its symbols to itself. */
 #ifndef XCHG_CUDA_FIND_H
 #define XCHG_CUDA_FIND_H
 

@@ -1,7 +1,7 @@
 /* gather.h: the built-in kernels that move or write strided memory of one device.
  *
- * They are PTX text that is written here: they need no compiler but the driver's, on every device that CUDA 12 and later
- * know. */
+ * They are PTX text that is written here: they need no compiler but the driver's, on every device that CUDA 12 and
+ * later know. */
 #ifndef XCHG_CUDA_GATHER_H
 #define XCHG_CUDA_GATHER_H
 
@@ -17,8 +17,8 @@ int xchg__gather_fill(xchg_arena *arena, xchg_cuda_stream *stream, const xchg__r
 /* ---- other kernels of the same form --------------------------------------------------------------- */
 
 /* A kernel for one element each of source and destination, handed over as its name and the instructions between the
- * places %from and %to. These may use: %p0 %p1 (predicates), %h0 (16 bits), %r0 to %r2 (32), %n0 to %n2 (64), %f0 (f32),
- * %x0 %x1 (f64). */
+ * places %from and %to. These may use: %p0 %p1 (predicates), %h0 (16 bits), %r0 to %r2 (32), %n0 to %n2 (64), %f0
+ * (f32), %x0 %x1 (f64). */
 typedef struct {
   char name[48];
   char body[2048];

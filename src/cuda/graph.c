@@ -30,13 +30,9 @@ struct xchg_cuda_graph {
   size_t nodes;
 };
 
-static atomic_int captures; /* that are open in the process */
+int xchg__graph_captures;
 static atomic_uint_fast64_t numbers;
 static _Thread_local xchg_cuda_graph *here; /* the open one of this thread */
-
-int xchg__graph_capturing(void) {
-  return atomic_load_explicit(&captures, memory_order_acquire);
-}
 
 uint64_t xchg__graph_number(const xchg_cuda_graph *graph) {
   return graph != NULL ? graph->number : 0;
@@ -222,7 +218,7 @@ int32_t xchg_cuda_graph_begin(xchg_cuda_graph **out, xchg_cuda_stream *stream, x
     graph->stream = stream;
     graph->open = 1;
     stream->capture = here = graph;
-    atomic_fetch_add(&captures, 1);
+    __atomic_fetch_add(&xchg__graph_captures, 1, __ATOMIC_ACQ_REL);
     *out = graph;
   }
   xchg__cuda_leave(&guard);
@@ -250,7 +246,7 @@ static void graph_close(xchg_cuda_graph *graph) {
   graph->stream = NULL;
   graph->open = 0;
   here = NULL;
-  atomic_fetch_sub(&captures, 1);
+  __atomic_fetch_sub(&xchg__graph_captures, 1, __ATOMIC_ACQ_REL);
 }
 
 /* Counts the nodes, and makes it launchable if it is to be. */

@@ -9,8 +9,8 @@ static void *primary_of(int32_t device) {
   return __atomic_load_n(&xchg__cuda_primary[device], __ATOMIC_ACQUIRE);
 }
 
-/* Makes sure of the primary context of `device`, which initialises it. Retained once, for good: everybody in the process
- * shares it. */
+/* Makes sure of the primary context of `device`, which initialises it. Retained once, for good: everybody in the
+ * process shares it. */
 static int primary_retain(int32_t device, xchg_error *err) {
   void *context = NULL;
   int result;

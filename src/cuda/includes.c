@@ -1,8 +1,8 @@
 /* Which files a source may include.
  *
  * NVRTC does not tell, so the texts are looked through for every name that follows the word "include", in comments and
- * in branches that are not taken too: a file too many costs a compilation, one too few a wrong program. Where a name comes
- * out of a macro nobody can know, and such a program is not kept. */
+ * in branches that are not taken too: a file too many costs a compilation, one too few a wrong program. Where a name
+ * comes out of a macro nobody can know, and such a program is not kept. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* library.h: loaded images of kernels, as the C files of this folder share them.
  *
- * A library is memory of the driver that streams use, like any other: its storage is marked by whoever launches one of
- * its kernels. So it is unloaded when the last launch has ended, a graph that launches it keeps it, and nobody waits. */
+ * A library is memory of the driver that streams use, like any other: its storage is marked by whoever launches one
+ * of its kernels. So it is unloaded when the last launch has ended, a graph that launches it keeps it, and nobody
+ * waits. */
 #ifndef XCHG_CUDA_LIBRARY_H
 #define XCHG_CUDA_LIBRARY_H
 

@@ -32,8 +32,8 @@ typedef struct {
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-/* In the order of home. A stream that its owner may have destroyed, or that has another meaning on this thread, is named
- * by an event, and the order is that of another stream. */
+/* In the order of home. A stream that its owner may have destroyed, or that has another meaning on this thread, is
+ * named by an event, and the order is that of another stream. */
 static int pool_give_back(xchg_storage *storage, const block *own) {
   xchg_cuda_stream *home = own->home, *aside;
   void *event = NULL;

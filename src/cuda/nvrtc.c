@@ -57,7 +57,8 @@ static int parent(char *path) {
   return 1;
 }
 
-/* NVRTC asks the loader for its other half by name, which finds it only in the loader's own folders or when it is open. */
+/* NVRTC asks the loader for its other half by name, which finds it only in the loader's own folders or when it is
+ * open. */
 static int builtins_open(const char *folder) {
   char wanted[64], path[PATH_BYTES];
   struct dirent *entry;

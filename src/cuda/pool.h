@@ -1,5 +1,5 @@
-/* pool.h: where the memory of a device comes from: a stream-ordered pool of our own, so that what other libraries set on
- * the device's default pool does not touch us; cudaMalloc where the device has no pools. */
+/* pool.h: where the memory of a device comes from: a stream-ordered pool of our own, so that what other libraries set
+ * on the device's default pool does not touch us; cudaMalloc where the device has no pools. */
 #ifndef XCHG_CUDA_POOL_H
 #define XCHG_CUDA_POOL_H
 
@@ -16,8 +16,8 @@ void xchg__pool_trim(int32_t device);
 /* Bytes of the pool: taken from the driver, and most that were in use at once. 0 where there is none. */
 void xchg__pool_numbers(int32_t device, uint64_t *reserved, uint64_t *peak);
 
-/* Lets `peer` use the memory of the device's pool, now and where it is made later. The runtime's answer. Whoever enables
- * access between two devices calls it. */
+/* Lets `peer` use the memory of the device's pool, now and where it is made later. The runtime's answer. Whoever
+ * enables access between two devices calls it. */
 int xchg__pool_share(int32_t device, int32_t peer);
 
 #endif

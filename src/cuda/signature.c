@@ -1,5 +1,5 @@
-/* What an entry of PTX takes. Only the heads of entries are read, and only what is surely understood: a parameter that is
- * not makes the whole entry unknown. The text is hostile; nothing here reads past its end or keeps anything. */
+/* What an entry of PTX takes. Only the heads of entries are read, and only what is surely understood: a parameter that
+ * is not makes the whole entry unknown. The text is hostile; nothing here reads past its end or keeps anything. */
 #include "core/error.h"
 #include "xchg.h"
 

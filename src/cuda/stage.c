@@ -42,8 +42,8 @@ static int reads_pageable(int32_t device) {
   return known == 2;
 }
 
-/* The source may be written again: it was staged, or it is waited for. Arrays of the host may lie in pinned memory without
- * saying so (those of numba.cuda.pinned_array do). */
+/* The source may be written again: it was staged, or it is waited for. Arrays of the host may lie in pinned memory
+ * without saying so (those of numba.cuda.pinned_array do). */
 static int source_settle(const xchg__copy_job *job, const xchg_tensor *src) {
   xchg__memory_place place;
   if (!reads_pageable(job->stream->device) && xchg__memory_where(&place, src->_ptr, NULL) == 0 && place.kind == 0)
@@ -219,7 +219,8 @@ static int across_by_calls(const xchg__copy_job *job, const xchg_tensor *dst, co
   return xchg__move_calls(&rows) == 0 ? 1 : xchg__move_go(&rows, &way, job->err);
 }
 
-/* Compact memory on both devices, where the tensors' own is not: gathered (and cast) on one, sent, spread on the other. */
+/* Compact memory on both devices, where the tensors' own is not: gathered (and cast) on one, sent, spread on the
+ * other. */
 static int across_staged(const xchg__copy_job *job, const xchg_tensor *dst, const xchg_tensor *src) {
   xchg_cuda_stream *sender = src->_device_id == job->stream->device ? job->stream : job->other;
   xchg_cuda_stream *receiver = dst->_device_id == job->stream->device ? job->stream : job->other;

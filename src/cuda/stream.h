@@ -15,14 +15,15 @@ xchg_cuda_stream *xchg__cuda_stream_current(const xchg_arena *arena, int32_t dev
 /* The Lua state ends: its current streams go. */
 void xchg__cuda_streams_close(xchg_arena *arena);
 
-/* Makes what is queued on `later` from now on wait for what is queued on `earlier` so far, without blocking. They may be
- * of two devices. 0 or an error. */
+/* Makes what is queued on `later` from now on wait for what is queued on `earlier` so far, without blocking. They may
+ * be of two devices. 0 or an error. */
 int xchg__cuda_stream_order(xchg_cuda_stream *later, xchg_cuda_stream *earlier, xchg_error *err);
 /* The same for a handle of somebody else's (1 and 2 are the default streams) on `device`. */
 int xchg__cuda_stream_order_handle(xchg_cuda_stream *later, void *earlier, int32_t device, xchg_error *err);
 
-/* For whoever frees, on any thread, while the stream's device is entered: a new event (event.h) behind all that was queued on the stream so far, also where its owner has destroyed it since; NULL where that is known to have ended.
- * 0 or a result of CUDA. Not during captures. */
+/* For whoever frees, on any thread, while the stream's device is entered: a new event (event.h) behind all that was
+ * queued on the stream so far, also where its owner has destroyed it since; NULL where that is known to have ended. 0
+ * or a result of CUDA. Not during captures. */
 int xchg__cuda_stream_last(xchg_cuda_stream *stream, void **event);
 
 /* A non-blocking stream of the device for the library's own errands; static. NULL and err. */

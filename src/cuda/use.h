@@ -1,9 +1,9 @@
 /* use.h: which streams use which memory, so that none is given back under a kernel, and nobody waits for it.
  *
  * Whoever queues work that touches a storage marks it with the stream, once for each stream. When the last reference
- * goes, an event on each of these streams tells when the memory is free: our own memory is freed in the order of its own
- * stream behind them; foreign memory (a DLPack deleter, a Python object, pinned memory) waits in a list that is looked
- * through whenever CUDA is entered, and is released when its events have passed. */
+ * goes, an event on each of these streams tells when the memory is free: our own memory is freed in the order of its
+ * own stream behind them; foreign memory (a DLPack deleter, a Python object, pinned memory) waits in a list that is
+ * looked through whenever CUDA is entered, and is released when its events have passed. */
 #ifndef XCHG_CUDA_USE_H
 #define XCHG_CUDA_USE_H
 
