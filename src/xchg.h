@@ -84,7 +84,8 @@ XCHG_API const xchg_dtype *xchg_dtype_info(int32_t dtype);
 
 /* ---- devices ----------------------------------------------------------------------------------- */
 
-/* DLPack's name of a device type ("cpu", "cuda", "cuda_managed", ...), static; NULL for an unknown one. */
+/* DLPack's name of a device type ("cpu", "cuda", "cuda_managed", ...), static; "device19" up to "device255" for those
+ * that came later than 18; NULL for other numbers. */
 XCHG_API const char *xchg_device_name(int32_t device_type);
 
 /* ---- tensors ----------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 --- Devices by name, and who works on the memory that the host does not.
 --
--- A device is a string ("cpu", "cuda:1", "cuda_managed:0") or a Device object, whose tostring is that string. What the
+-- A device is a string ("cpu", "cuda:1", "cuda_managed:0") or a Device object, whose tostring is that string. Kinds of
+-- device that DLPack added later than this library are called by their number ("device19:0"). What the
 -- host does not do itself is done by a back end that `xchg` registers (the arrows: tensors know of no CUDA).
 
 local ffi = require "ffi"
@@ -29,7 +30,7 @@ local by_key = {}
 ---@param id integer
 ---@return string
 function M.name(kind, id)
-  local key = kind * 65536 + id
+  local key = kind * 2 ^ 32 + id -- the number is any int32_t
   local name = by_key[key]
   if not name then
     name = names[kind]
@@ -37,6 +38,13 @@ function M.name(kind, id)
     by_key[key] = name
   end
   return name
+end
+
+-- The name in a string such as "cuda:1", and the digits behind it.
+local function split(text)
+  local name, id = text:match "^(device%d+):?(%d*)$"
+  if name then return name, id end
+  return text:match "^([%a_]+):?(%d*)$"
 end
 
 -- What Device objects have as their metatable's __name.
@@ -48,7 +56,9 @@ function M.is(value)
     local metatable = getmetatable(value)
     return type(metatable) == "table" and rawget(metatable, "__name") == M.CLASS
   end
-  return type(value) == "string" and types[value:match("^([%a_]+):?%d*$")] ~= nil
+  if type(value) ~= "string" then return false end
+  local name = split(value)
+  return name ~= nil and types[name] ~= nil
 end
 
 --- The device type and number that a string or a Device names; the number is nil where none was given ("cuda").
@@ -64,11 +74,13 @@ function M.parse(where, value)
         check.describe(value))
     end
     local known = {}
-    for name in lib.core.next, types do known[#known + 1] = name end
+    for name in lib.core.next, types do
+      if not name:find "%d" then known[#known + 1] = name end
+    end
     error_.raise("unsupported_device", "%s: unknown device '%s'%s", where, value,
       check.suggest(value:match("^[^:]*"), known))
   end
-  local name, id = text:match("^([%a_]+):?(%d*)$")
+  local name, id = split(text)
   if id ~= "" and single[name] and id ~= "0" then
     error_.raise("unsupported_device", "%s: there is one '%s', without a number; got '%s'", where, name, text)
   end

@@ -70,7 +70,7 @@ static int find_known(DLDataType type) {
 }
 
 static int device_known(int32_t type) {
-  return type >= 1 && type <= 18 && type != 5 && type != 6;
+  return type >= 1 && type <= 255 && type != 5 && type != 6;
 }
 /* The host is one device. */
 static int device_single(int32_t type) {

@@ -19,6 +19,15 @@ static const int64_t no_dims[XCHG_MAX_NDIM];
 
 /* ---- names -------------------------------------------------------------------------------------- */
 
+/* Kinds of device that came later than this text, up to what a head has room for. */
+#define TEN(tens)                                                                                                      \
+  "device" #tens "0", "device" #tens "1", "device" #tens "2", "device" #tens "3", "device" #tens "4",                  \
+      "device" #tens "5", "device" #tens "6", "device" #tens "7", "device" #tens "8", "device" #tens "9"
+static const char *const numbered_devices[] = {
+    TEN(1),  TEN(2),  TEN(3),  TEN(4),  TEN(5),  TEN(6),  TEN(7),  TEN(8),  TEN(9),  TEN(10), TEN(11), TEN(12), TEN(13),
+    TEN(14), TEN(15), TEN(16), TEN(17), TEN(18), TEN(19), TEN(20), TEN(21), TEN(22), TEN(23), TEN(24), TEN(25)};
+#undef TEN
+
 const char *xchg_device_name(int32_t device_type) {
   switch (device_type) {
   case kDLCPU: return "cpu";
@@ -37,7 +46,7 @@ const char *xchg_device_name(int32_t device_type) {
   case kDLHexagon: return "hexagon";
   case kDLMAIA: return "maia";
   case kDLTrn: return "trn";
-  default: return NULL;
+  default: return device_type > kDLTrn && device_type <= UINT8_MAX ? numbered_devices[device_type - 10] : NULL;
   }
 }
 

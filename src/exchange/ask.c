@@ -53,6 +53,11 @@ static int keywords_refused(void) {
   const char *message = NULL;
   Py_ssize_t length;
   int answer = 0;
+  /* In quotes: a producer may also dislike what it was asked for. */
+  static const struct {
+    int keyword;
+    const char *name;
+  } quoted[] = {{XCHG_ASK_STREAM, "'stream'"}, {XCHG_ASK_DL_DEVICE, "'dl_device'"}, {XCHG_ASK_COPY, "'copy'"}};
   if (!xchg__py.PyErr_ExceptionMatches(xchg__py.PyExc_TypeError))
     return 0;
   xchg__py.PyErr_Fetch(&type, &value, &traceback);
@@ -65,35 +70,61 @@ static int keywords_refused(void) {
     answer = XCHG_ASK_ALL;
   else if (strstr(message, "max_version") != NULL)
     answer = XCHG_ASK_MAX_VERSION;
-  else if (strstr(message, "'stream'") != NULL && strstr(message, "keyword argument") != NULL)
-    answer = XCHG_ASK_STREAM; /* in quotes: a producer may also dislike the stream that it was given */
+  else if (strstr(message, "keyword argument") != NULL)
+    for (size_t i = 0; i < sizeof quoted / sizeof *quoted; i++)
+      if (strstr(message, quoted[i].name) != NULL)
+        answer |= quoted[i].keyword;
   xchg__py.Py_DecRef(text);
   xchg__py.PyErr_Restore(type, value, traceback);
   return answer;
 }
 
-/* Calls `__dlpack__` with these keywords. NULL and an exception. */
-static PyObject *call_dlpack(const xchg__producer *producer, PyObject *object, int keywords, int64_t stream) {
-  PyObject *arguments[3], **next = arguments, *number = NULL, *capsule;
-  *next++ = object;
-  if (keywords & XCHG_ASK_MAX_VERSION)
-    *next++ = xchg__names.max_version;
-  if (keywords & XCHG_ASK_STREAM) {
-    number = stream < 0 ? xchg__py.PyLong_FromLongLong(stream)
-                        : xchg__py.PyLong_FromUnsignedLongLong((unsigned long long)stream);
-    if (number == NULL)
-      return NULL;
-    *next++ = number;
+/* (type, id), new; NULL with an exception. */
+static PyObject *device_tuple(DLDevice device) {
+  PyObject *tuple = xchg__py.PyTuple_New(2);
+  if (tuple == NULL || xchg__py.PyTuple_SetItem(tuple, 0, xchg__py.PyLong_FromLongLong(device.device_type)) != 0 ||
+      xchg__py.PyTuple_SetItem(tuple, 1, xchg__py.PyLong_FromLongLong(device.device_id)) != 0 ||
+      xchg__py.PyErr_Occurred() != NULL) {
+    xchg__py.Py_DecRef(tuple);
+    return NULL;
   }
+  return tuple;
+}
+
+/* Calls `__dlpack__`. NULL and an exception. */
+static PyObject *call_dlpack(const xchg__producer *producer, PyObject *object, const xchg__question *question) {
+  int asked = question->keywords;
+  PyObject *arguments[5], **next = arguments, *stream = NULL, *device = NULL, *capsule = NULL, *keywords = NULL;
+  *next++ = object;
+  if (asked != 0 && (keywords = xchg__producer_keywords(asked)) == NULL)
+    return NULL;
+  if (asked & XCHG_ASK_MAX_VERSION)
+    *next++ = xchg__names.max_version;
+  if (asked & XCHG_ASK_STREAM) {
+    *next++ = stream = question->stream < 0
+                           ? xchg__py.PyLong_FromLongLong(question->stream)
+                           : xchg__py.PyLong_FromUnsignedLongLong((unsigned long long)question->stream);
+    if (stream == NULL)
+      return NULL;
+  }
+  if (asked & XCHG_ASK_DL_DEVICE) {
+    *next++ = device = device_tuple(question->device);
+    if (device == NULL)
+      goto done;
+  }
+  if (asked & XCHG_ASK_COPY)
+    *next++ = question->copy ? xchg__py._Py_TrueStruct : xchg__py._Py_FalseStruct;
   if (producer->method == NULL) {
-    capsule = xchg__py.PyObject_VectorcallMethod(xchg__names.dlpack, arguments, 1, xchg__names.keywords[keywords]);
+    capsule = xchg__py.PyObject_VectorcallMethod(xchg__names.dlpack, arguments, 1, keywords);
   } else {
     /* The method's owner may be changed while it runs. */
     xchg__py.Py_IncRef(producer->method);
-    capsule = xchg__py.PyObject_Vectorcall(producer->method, arguments, 1, xchg__names.keywords[keywords]);
+    capsule = xchg__py.PyObject_Vectorcall(producer->method, arguments, 1, keywords);
     xchg__py.Py_DecRef(producer->method);
   }
-  xchg__py.Py_DecRef(number);
+done:
+  xchg__py.Py_DecRef(device);
+  xchg__py.Py_DecRef(stream);
   return capsule;
 }
 
@@ -116,19 +147,27 @@ static int is_absent(PyObject *object) {
   return 1;
 }
 
-PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, int *keywords, int64_t stream,
+/* The first of the keywords that was refused, for the message. */
+static const char *keyword_name(int keywords) {
+  return keywords & XCHG_ASK_MAX_VERSION ? "max_version"
+         : keywords & XCHG_ASK_STREAM    ? "stream"
+         : keywords & XCHG_ASK_DL_DEVICE ? "dl_device"
+                                         : "copy";
+}
+
+PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, xchg__question *question,
                             xchg_error *err) {
-  int wanted = *keywords, first = 1, refused_first = 0;
+  int wanted = question->keywords, first = 1, refused_first = 0;
   xchg_error reason; /* what the first call said */
   char name[128];
   size_t length;
-  *keywords &= ~producer->refused_keywords;
+  question->keywords &= ~producer->refused_keywords | XCHG_ASK_DL_DEVICE;
   for (;;) {
-    PyObject *capsule = call_dlpack(producer, object, *keywords, stream);
+    PyObject *capsule = call_dlpack(producer, object, question);
     int refused;
     if (capsule != NULL) {
       if (!first && xchg__py_type(object) == producer->type) /* another time at once */
-        xchg__producer_of(producer->type)->refused_keywords |= wanted & ~*keywords;
+        xchg__producer_of(producer->type)->refused_keywords |= wanted & ~question->keywords;
       return capsule;
     }
     if (first && is_absent(object)) {
@@ -137,7 +176,7 @@ PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, in
                       xchg__type_name(xchg__py_type(object), name, sizeof name));
       return NULL;
     }
-    refused = keywords_refused() & *keywords;
+    refused = keywords_refused() & question->keywords & ~XCHG_ASK_DL_DEVICE;
     if (refused == 0)
       break;
     if (first) {
@@ -145,13 +184,16 @@ PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, in
       xchg__refusal_reason(reason.message, sizeof reason.message);
     }
     xchg__py.PyErr_Clear();
-    *keywords &= ~refused;
+    question->keywords &= ~refused;
     first = 0;
   }
   xchg__refusal_set(err, "from_dlpack", producer->family, object);
   length = strlen(err->message);
-  if (!first)
+  if (question->keywords & XCHG_ASK_DL_DEVICE)
+    snprintf(err->message + length, sizeof err->message - length,
+             "; it was asked for a copy on another device: import it where it is, and move the tensor with t:to()");
+  else if (!first)
     snprintf(err->message + length, sizeof err->message - length, "; asked with %s before: %s",
-             refused_first & XCHG_ASK_MAX_VERSION ? "max_version" : "stream", reason.message);
+             keyword_name(refused_first), reason.message);
   return NULL;
 }

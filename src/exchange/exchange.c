@@ -60,7 +60,8 @@ static void rename_failure(xchg_error *err, const char *where) {
   memcpy(err->message, text, sizeof text);
 }
 
-/* A new tensor; or nil and device type and number, where CUDA must be opened or the stream be told first. Not behind the
+/* A new tensor, and with XCHG_COPY_ALWAYS whether its producer made the copy; or nil and device type and number, where
+ * CUDA must be opened or the stream be told first. The fields of the request are the caller's, 0 where not said. Not behind the
  * common door: nothing of Lua that could raise runs inside, so that the protected call is only paid for on failure. */
 static int import(lua_State *L, const char *where, import_body body, xchg__request *request) {
   PyObject *object = xchg__object_get(L, 1);
@@ -71,7 +72,6 @@ static int import(lua_State *L, const char *where, import_body body, xchg__reque
   err.code = 0;
   request->slots = lua_touserdata(L, lua_upvalueindex(1));
   request->unfinished = NULL;
-  request->allowed = 0;
   request_stream(L, 2, request);
   if (object == NULL)
     return xchg__raisef(L, XCHG_E_TYPE, "%s: expected a Python object, got %s; Lua values go through xchg.tensor",
@@ -89,7 +89,10 @@ static int import(lua_State *L, const char *where, import_body body, xchg__reque
     code = import_finish(request, &head, &err);
   if (code == 0) {
     xchg__tensor_publish(L, request->slots, &head, prepared);
-    return 1;
+    if (request->copy != XCHG_COPY_ALWAYS)
+      return 1;
+    lua_pushboolean(L, request->copied);
+    return 2;
   }
   if (code == XCHG_NEEDS) {
     lua_pushnil(L);
@@ -108,17 +111,28 @@ static int import(lua_State *L, const char *where, import_body body, xchg__reque
   return lua_error(L);
 }
 
-/* exchange.from_dlpack(object, stream) */
+/* exchange.from_dlpack(object, stream, copy, writable, protocols, device type, device number): `copy` true, false or
+ * nil; bits 1 << XCHG_PROTOCOL_*, 0 for any; device type 0 or nil: where it is. */
 static int exchange_from_dlpack(lua_State *L) {
-  xchg__request request;
+  xchg__request request = {0};
+  if (lua_gettop(L) > 2) {
+    if (!lua_isnil(L, 3))
+      request.copy = lua_toboolean(L, 3) ? XCHG_COPY_ALWAYS : XCHG_COPY_NEVER;
+    request.writable = lua_toboolean(L, 4);
+    request.allowed = (uint32_t)lua_tointeger(L, 5);
+    request.device.device_type = (int32_t)lua_tointeger(L, 6);
+    request.device.device_id = (int32_t)lua_tointeger(L, 7);
+  }
   return import(L, "from_dlpack", xchg__from_dlpack, &request);
 }
 
-/* exchange.from_cai(object, stream, wait, dtype number): `wait` is an xchg__wait, the dtype that of raw items or 0. */
+/* exchange.from_cai(object, stream, wait, dtype number, writable): `wait` is an xchg__wait, the dtype that of raw items
+ * or 0. */
 static int exchange_from_cai(lua_State *L) {
-  xchg__request request;
+  xchg__request request = {0};
   request.wait = (xchg__wait)luaL_checkinteger(L, 3);
   request.dtype = (int32_t)luaL_checkinteger(L, 4);
+  request.writable = lua_toboolean(L, 5);
   return import(L, "from_cai", xchg__from_cai, &request);
 }
 

@@ -16,15 +16,25 @@ static xchg__producer cache[CACHE_SIZE];
 static xchg__producer uncached; /* for types without a tag */
 static int64_t misses;
 
-/* A tuple of one or two new strings, or NULL with an exception. */
-static PyObject *keyword_tuple(const char *first, const char *second) {
-  PyObject *tuple = xchg__py.PyTuple_New(second != NULL ? 2 : 1);
-  if (tuple == NULL || xchg__py.PyTuple_SetItem(tuple, 0, xchg__py.PyUnicode_InternFromString(first)) != 0 ||
-      (second != NULL && xchg__py.PyTuple_SetItem(tuple, 1, xchg__py.PyUnicode_InternFromString(second)) != 0) ||
-      xchg__py.PyErr_Occurred() != NULL) {
+PyObject *xchg__producer_keywords(int keywords) {
+  static const char *const names[] = {"max_version", "stream", "dl_device", "copy"};
+  PyObject **known = &xchg__names.keywords[keywords], *tuple;
+  Py_ssize_t n = 0;
+  if (*known != NULL)
+    return *known;
+  tuple = xchg__py.PyTuple_New(__builtin_popcount((unsigned)keywords));
+  for (size_t i = 0; tuple != NULL && i < sizeof names / sizeof *names; i++)
+    if ((keywords >> i & 1) != 0)
+      xchg__py.PyTuple_SetItem(tuple, n++, xchg__py.PyUnicode_InternFromString(names[i]));
+  if (xchg__py.PyErr_Occurred() != NULL) {
     xchg__py.Py_DecRef(tuple);
     return NULL;
   }
+  if (*known != NULL) { /* made by Python code that its collector has run */
+    xchg__py.Py_DecRef(tuple);
+    return *known;
+  }
+  *known = tuple;
   return tuple;
 }
 
@@ -41,21 +51,15 @@ static PyObject *version_tuple(void) {
 
 int xchg__producer_prepare(void) {
   xchg__producer_names *names = &xchg__names;
-  PyObject **both = &names->keywords[XCHG_ASK_ALL];
-  if (*both != NULL)
+  if (names->keywords[XCHG_ASK_MAX_VERSION] != NULL)
     return 0;
-  /* What a call that failed has left is used. */
   if ((names->dlpack == NULL && (names->dlpack = xchg__py.PyUnicode_InternFromString("__dlpack__")) == NULL) ||
       (names->dlpack_device == NULL &&
        (names->dlpack_device = xchg__py.PyUnicode_InternFromString("__dlpack_device__")) == NULL) ||
       (names->cuda_interface == NULL &&
        (names->cuda_interface = xchg__py.PyUnicode_InternFromString("__cuda_array_interface__")) == NULL) ||
       (names->max_version == NULL && (names->max_version = version_tuple()) == NULL) ||
-      (names->keywords[XCHG_ASK_MAX_VERSION] == NULL &&
-       (names->keywords[XCHG_ASK_MAX_VERSION] = keyword_tuple("max_version", NULL)) == NULL) ||
-      (names->keywords[XCHG_ASK_STREAM] == NULL &&
-       (names->keywords[XCHG_ASK_STREAM] = keyword_tuple("stream", NULL)) == NULL) ||
-      (*both = keyword_tuple("max_version", "stream")) == NULL)
+      xchg__producer_keywords(XCHG_ASK_MAX_VERSION) == NULL)
     return -1;
   return 0;
 }
@@ -127,11 +131,12 @@ static int is_plain_torch(PyObject *type) {
 
 /* A C method descriptor may be called with the object as its first argument, provided that instances
  * cannot hide it behind an attribute of their own. */
-static PyObject *method_of(PyObject *type) {
+static PyObject *method_of(PyObject *type, int *missing) {
   PyObject *method = xchg__py.PyObject_GetAttr(type, xchg__names.dlpack);
   PyObject *offset;
   long long has_dict = 1;
   int overflow;
+  *missing = method == NULL;
   if (method == NULL) {
     xchg__py.PyErr_Clear();
     return NULL;
@@ -155,7 +160,7 @@ static void learn(xchg__producer *entry, PyObject *type) {
   memset(&fresh, 0, sizeof fresh);
   misses++;
   fresh.type = type;
-  fresh.method = method_of(type); /* the first lookup gives the type its tag */
+  fresh.method = method_of(type, &fresh.is_proxy); /* the first lookup gives the type its tag */
   fresh.tag = xchg__type_tag(type);
   fresh.family = family_of(type);
   /* A subclass inherits the table, which knows nothing of what the subclass changed. */
@@ -187,6 +192,18 @@ xchg__producer *xchg__producer_of(PyObject *type) {
     xchg__py.Py_DecRef(old);
   }
   return entry;
+}
+
+xchg__family xchg__producer_family(const xchg__producer *producer, PyObject *object) {
+  xchg__family family = producer->family;
+  PyObject *type = producer->type, *class;
+  if (!producer->is_proxy)
+    return family;
+  class = attribute(object, "__class__");
+  if (class != NULL && class != type && is_type(class))
+    family = xchg__producer_of(class)->family;
+  xchg__py.Py_DecRef(class);
+  return family;
 }
 
 int64_t xchg__producer_misses(void) {

@@ -15,7 +15,7 @@ typedef enum {
 } xchg__family;
 
 /* Keywords of `__dlpack__` that not every producer knows. */
-enum { XCHG_ASK_MAX_VERSION = 1, XCHG_ASK_STREAM = 2, XCHG_ASK_ALL = 3 };
+enum { XCHG_ASK_MAX_VERSION = 1, XCHG_ASK_STREAM = 2, XCHG_ASK_DL_DEVICE = 4, XCHG_ASK_COPY = 8, XCHG_ASK_ALL = 15 };
 
 typedef struct {
   PyObject *type; /* borrowed: its version tag tells whether it is still the same */
@@ -24,6 +24,7 @@ typedef struct {
   const DLPackExchangeAPI *api; /* static, or NULL */
   PyObject *method;             /* new: the C method descriptor of `__dlpack__`; NULL: ask by name */
   int refused_keywords;         /* XCHG_ASK_*: of `__dlpack__`, that the type has refused before */
+  int is_proxy;                 /* the type has no `__dlpack__`, its objects may have: they may stand for others */
 } xchg__producer;
 
 /* Names, interned once. All NULL until xchg__producer_prepare. */
@@ -32,16 +33,23 @@ typedef struct {
   PyObject *dlpack_device;  /* "__dlpack_device__" */
   PyObject *cuda_interface; /* "__cuda_array_interface__" */
   PyObject *max_version;    /* (1, 3) */
-  PyObject *keywords[4];    /* by XCHG_ASK_*: tuples of "max_version" and "stream", in this order; 0: NULL */
+  PyObject
+      *keywords[XCHG_ASK_ALL + 1]; /* tuples of those names, as XCHG_ASK_* counts; 0: NULL, others once asked for */
 } xchg__producer_names;
 extern xchg__producer_names xchg__names;
 
 /* Makes the names. GIL held. 0, or -1 with an exception set. */
 int xchg__producer_prepare(void);
 
+/* The tuple of these XCHG_ASK_*, not 0. Borrowed; NULL with an exception set. GIL held. */
+PyObject *xchg__producer_keywords(int keywords);
+
 /* What is known of a type, learned if need be. Borrowed, and only until Python code runs again:
  * copy what is needed. GIL held; leaves no exception. */
 xchg__producer *xchg__producer_of(PyObject *type);
+
+/* The family of what a proxy stands for; of other objects that of their type. Runs Python code. GIL held. */
+xchg__family xchg__producer_family(const xchg__producer *producer, PyObject *object);
 
 /* Number of types learned so far, for specs and benchmarks. */
 int64_t xchg__producer_misses(void);

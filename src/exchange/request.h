@@ -16,6 +16,9 @@ typedef enum {
 /* How the stream that a producer names is waited for. */
 typedef enum { XCHG_WAIT_NONE, XCHG_WAIT_EVENT, XCHG_WAIT_HOST } xchg__wait;
 
+/* Whether the memory shall be a copy: where the producer cannot share it, always, never. */
+typedef enum { XCHG_COPY_IF_NEEDED, XCHG_COPY_ALWAYS, XCHG_COPY_NEVER } xchg__copy;
+
 /* Not an error: the import stopped, nothing was consumed, and `needed` says for which device CUDA must be opened, and
  * the stream told where the caller was to be asked. */
 enum { XCHG_NEEDS = 2 };
@@ -24,6 +27,10 @@ typedef struct {
   xchg_slots *slots;
   xchg__order order;
   xchg_cuda_stream *stream; /* with XCHG_ORDER_GIVEN. Borrowed */
+  int writable;             /* read-only memory is refused */
+  xchg__copy copy;          /* from_dlpack only, as all that follow */
+  DLDevice device;          /* on which the memory shall be; device_type 0: where it is */
+  int copied;               /* after success with XCHG_COPY_ALWAYS: the producer made a copy that is ours alone */
   xchg__wait wait;          /* from_cai only, as all that follow */
   int32_t dtype;            /* of raw items; XCHG_DTYPE_NONE: not said */
   uint32_t allowed;         /* protocols that may be used, bit 1 << XCHG_PROTOCOL_*; 0: any */

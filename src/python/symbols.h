@@ -150,6 +150,7 @@
   D(PyType_Type)                                                                                                       \
   D(PyBytes_Type)                                                                                                      \
   D(PyDict_Type)                                                                                                       \
+  E(PyExc_Exception)                                                                                                   \
   E(PyExc_AttributeError)                                                                                              \
   E(PyExc_KeyError)                                                                                                    \
   E(PyExc_IndexError)                                                                                                  \
