@@ -39,14 +39,24 @@ end
 -- busted gives `pending` to spec files only: it is taken from the test that has called.
 local function skip(reason) getfenv(3).pending(reason) end
 
---- Skips a test that needs what only the simulated device can: failures on command, reports.
+--- Why what only the simulated device can (failures on command, reports) is not to be had here, or nil. For the head of a
+--- `describe`: `local reason = cuda_.no_simulation() if reason then return pending(reason) end`; busted cannot skip a test
+--- in before_each.
+function M.no_simulation() return M.real and "only on the simulated device" or nil end
+
+--- Why there is no second device, or nil.
+function M.no_second() return cuda.device_count() < 2 and "only one device here" or nil end
+
+--- Skips a test that needs what only the simulated device can. To be called in `it`.
 function M.only_simulated()
-  if M.real then skip "only on the simulated device" end
+  local reason = M.no_simulation()
+  if reason then skip(reason) end
 end
 
---- Skips a test that needs a second device.
+--- Skips a test that needs a second device. To be called in `it`.
 function M.only_with_two()
-  if cuda.device_count() < 2 then skip "only one device here" end
+  local reason = M.no_second()
+  if reason then skip(reason) end
 end
 
 -- How many reports of a kind were looked at already. Faults are of kernels, the rest of the checkers; "load", "stub",
