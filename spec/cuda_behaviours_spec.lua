@@ -11,9 +11,9 @@ local ENVIRONMENT = cuda_.env { XCHG_BUILD = os.getenv "XCHG_BUILD" or "build" }
 
 local function questions_of(group) return require("spec.behaviours." .. group) end
 
-local function ask(group, number)
+local function ask(group, numbers)
   local folder = child.folder()
-  local args = { folder .. "/answers", group, number and tostring(number) }
+  local args = { folder .. "/answers", group, table.concat(numbers, ",") }
   local result = child.run(child.read(child.root .. "/spec/behaviours/run.lua"), { args = args, env = ENVIRONMENT, timeout = 300 })
   local file = io.open(folder .. "/answers")
   local text = file and file:read "*a" or ""
@@ -24,17 +24,27 @@ local function ask(group, number)
   return out
 end
 
+-- Why a question is not asked here; nil if it is.
+local function left_out(question)
+  if question.needs_two and cuda_.cuda.device_count() < 2 then return "only one device here" end
+  if question.needs and cuda_.simulated then return "needs " .. question.needs .. " for hardware" end
+end
+
 -- All questions of a group that may be asked in one process are asked in one.
 local together = {}
 local function answer_of(group, number, alone)
-  local all
   if alone then
-    all = ask(group, number)
-  else
-    together[group] = together[group] or ask(group)
-    all = together[group]
+    local all = ask(group, { number })
+    return all[number] or all.died
   end
-  return all[number] or all.died
+  if not together[group] then
+    local numbers = {}
+    for n, question in ipairs(questions_of(group)) do
+      if not question.alone and not left_out(question) then numbers[#numbers + 1] = n end
+    end
+    together[group] = ask(group, numbers)
+  end
+  return together[group][number] or together[group].died
 end
 
 local function record(...)
@@ -51,12 +61,6 @@ local function contains(recorded, answer)
     if each == answer then return true end
   end
   return false
-end
-
--- Why a question is not asked here; nil if it is.
-local function left_out(question)
-  if question.needs_two and cuda_.cuda.device_count() < 2 then return "only one device here" end
-  if question.needs and cuda_.simulated then return "needs " .. question.needs .. " for hardware" end
 end
 
 for _, group in ipairs(GROUPS) do
