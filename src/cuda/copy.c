@@ -7,6 +7,7 @@
 #include "cuda/copy.h"
 #include "cuda/failure.h"
 #include "cuda/guard.h"
+#include "cuda/memory.h"
 #include "cuda/move.h"
 #include "cuda/rows.h"
 #include "cuda/runtime.h"
@@ -14,22 +15,6 @@
 #include "cuda/stream.h"
 #include "cuda/use.h"
 #include "dlpack.h"
-
-int xchg__copy_side(xchg__copy_place *out, const xchg_tensor *tensor, const char *where, xchg_error *err) {
-  const char *name;
-  switch (tensor->_device_type) {
-  case kDLCUDA: *out = XCHG_PLACE_DEVICE; return 0;
-  case kDLCUDAManaged: *out = XCHG_PLACE_MANAGED; return 0;
-  case kDLCUDAHost: *out = XCHG_PLACE_PINNED; return 0;
-  default: break;
-  }
-  *out = XCHG_PLACE_PAGEABLE;
-  if ((tensor->_flags & XCHG_TENSOR_HOST) != 0)
-    return 0;
-  name = xchg_device_name(tensor->_device_type);
-  return xchg__error_set(err, XCHG_E_DEVICE, "%s: memory of %s:%d is not reached by CUDA; move it in its own library",
-                         where, name != NULL ? name : "an unknown device", tensor->_device_id);
-}
 
 /* ---- what is refused ------------------------------------------------------------------------------ */
 
@@ -182,8 +167,8 @@ static int managed_order(xchg_arena *arena, const xchg_tensor *tensor, xchg_cuda
 }
 
 typedef struct {
-  xchg__copy_place to, from;
-  int across; /* from one device to another */
+  int32_t to, from; /* kinds of memory */
+  int across;       /* from one device to another */
 } copy_way;
 
 /* What must be before anything is queued: the stream fits, marks, what it waits for. */
@@ -199,11 +184,11 @@ static int copy_prepare(const xchg__copy_job *job, const xchg_tensor *dst, const
   } else if ((code = stream_check(dst, stream, job->err)) == 0) {
     code = stream_check(src, stream, job->err);
   }
-  if (code == 0 && (way->to == XCHG_PLACE_PAGEABLE || way->from == XCHG_PLACE_PAGEABLE))
+  if (code == 0 && (way->to == XCHG_MEMORY_UNREGISTERED || way->from == XCHG_MEMORY_UNREGISTERED))
     code = pageable_check(stream, job->err);
-  if (code == 0 && way->to != XCHG_PLACE_PAGEABLE)
+  if (code == 0 && way->to != XCHG_MEMORY_UNREGISTERED)
     code = xchg__copy_mark(job->arena, dst, stream, job->err);
-  if (code == 0 && way->from != XCHG_PLACE_PAGEABLE)
+  if (code == 0 && way->from != XCHG_MEMORY_UNREGISTERED)
     code = xchg__copy_mark(job->arena, src, stream, job->err);
   if (code == 0)
     code = managed_order(job->arena, dst, stream, 1, job->err);
@@ -217,9 +202,9 @@ static int copy_finish(const xchg__copy_job *job, const xchg_tensor *dst, const 
   int code = managed_order(job->arena, dst, job->stream, 0, job->err);
   if (code == 0)
     code = managed_order(job->arena, src, job->stream, 0, job->err);
-  int shared = way->to == XCHG_PLACE_MANAGED || way->to == XCHG_PLACE_PINNED || way->from == XCHG_PLACE_MANAGED ||
-               way->from == XCHG_PLACE_PINNED;
-  if (code != 0 || !shared || nonblocking || way->to == XCHG_PLACE_PAGEABLE)
+  int shared = way->to == XCHG_MEMORY_MANAGED || way->to == XCHG_MEMORY_PINNED || way->from == XCHG_MEMORY_MANAGED ||
+               way->from == XCHG_MEMORY_PINNED;
+  if (code != 0 || !shared || nonblocking || way->to == XCHG_MEMORY_UNREGISTERED)
     return code;
   code = xchg__copy_capturing(job->stream, "copy", &capturing, job->err);
   return code != 0 || capturing ? code : xchg__stage_wait(job->stream, job->err);
@@ -238,17 +223,17 @@ static int device_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_ten
     return code;
   if (way->across)
     code = xchg__stage_across(&job, dst, src);
-  else if (way->from == XCHG_PLACE_PAGEABLE)
+  else if (way->from == XCHG_MEMORY_UNREGISTERED)
     code = xchg__stage_up(&job, dst, src);
-  else if (way->to == XCHG_PLACE_PAGEABLE)
+  else if (way->to == XCHG_MEMORY_UNREGISTERED)
     code = xchg__stage_down(&job, dst, src);
   else
     code = xchg__stage_within(&job, dst, src);
   return code != 0 ? code : copy_finish(&job, dst, src, way, nonblocking);
 }
 
-static int is_host(xchg__copy_place place) {
-  return place == XCHG_PLACE_PINNED || place == XCHG_PLACE_PAGEABLE;
+static int is_host(int32_t kind) {
+  return kind == XCHG_MEMORY_PINNED || kind == XCHG_MEMORY_UNREGISTERED;
 }
 
 /* On a stream whose device is current. */
@@ -279,14 +264,14 @@ int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_ten
   int32_t device;
   int code = tensors_check(dst, src, err);
   if (code == 0)
-    code = xchg__copy_side(&way.to, dst, "copy", err);
+    code = xchg__memory_kind(&way.to, dst, "copy", err);
   if (code == 0)
-    code = xchg__copy_side(&way.from, src, "copy", err);
+    code = xchg__memory_kind(&way.from, src, "copy", err);
   if (code == 0)
     code = xchg__cast_check(dst->_dtype, src->_dtype, err);
   if (code != 0 || dst->_numel == 0)
     return code;
-  way.across = way.to == XCHG_PLACE_DEVICE && way.from == XCHG_PLACE_DEVICE && dst->_device_id != src->_device_id;
+  way.across = way.to == XCHG_MEMORY_DEVICE && way.from == XCHG_MEMORY_DEVICE && dst->_device_id != src->_device_id;
   if (stream == NULL && ((code = home_of(&device, dst, src, err)) != 0 ||
                          (stream = xchg__cuda_stream_current(arena, device, err)) == NULL))
     return code != 0 ? code : xchg__error_code(err, XCHG_E_CUDA);

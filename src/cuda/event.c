@@ -66,8 +66,8 @@ void xchg_cuda_event_release(xchg_cuda_event *event) {
 int32_t xchg_cuda_event_record(xchg_cuda_event *event, xchg_cuda_stream *stream, xchg_error *err) {
   xchg__cuda_guard guard;
   int result, code;
-  if (stream->flags & XCHG_CUDA_STREAM_CLOSED)
-    return xchg__error_set(err, XCHG_E_RELEASED, "record: stream %p was closed", stream->handle);
+  if ((code = xchg__cuda_stream_check(stream, "record", err)) != 0)
+    return code;
   if (event->device != stream->device)
     return xchg__error_set(err, XCHG_E_DEVICE,
                            "record: the event is one of cuda:%d, the stream one of cuda:%d; make the event with "
@@ -90,8 +90,8 @@ int32_t xchg_cuda_event_wait(xchg_cuda_event *event, xchg_cuda_stream *stream, x
   xchg__cuda_guard guard;
   xchg_cuda_graph *graph = NULL;
   int result, code;
-  if (stream->flags & XCHG_CUDA_STREAM_CLOSED)
-    return xchg__error_set(err, XCHG_E_RELEASED, "wait: stream %p was closed", stream->handle);
+  if ((code = xchg__cuda_stream_check(stream, "wait", err)) != 0)
+    return code;
   if (event->recorded == 0)
     return 0; /* as CUDA has it: there is nothing to wait for */
   if (event->capture != 0 && (graph = xchg__graph_open(event->capture)) == NULL)

@@ -4,13 +4,12 @@
 #include "cuda/failure.h"
 #include "cuda/gather.h"
 #include "cuda/guard.h"
+#include "cuda/memory.h"
 #include "cuda/rows.h"
 #include "cuda/runtime.h"
 #include "cuda/stage.h"
 #include "cuda/stream.h"
 #include "dlpack.h"
-
-enum { MOST_PITCH = 0x7fffffff, SHORTEST_ROW = 64 };
 
 /* The shortest period of the element's bytes: 1, 2 or 4 can be set without a kernel; else its size. */
 static int32_t period_of(const unsigned char *element, int32_t size) {
@@ -29,7 +28,8 @@ static int fill_by_call(const xchg__rows *rows, const unsigned char *element, in
   if (rows->ndim == 0 && period == 1) {
     call = "cudaMemsetAsync";
     result = xchg__rt.cudaMemsetAsync(rows->to, element[0], (size_t)rows->width, stream->handle);
-  } else if (rows->ndim == 1 && period == 1 && rows->width >= SHORTEST_ROW && rows->to_stride[0] <= MOST_PITCH) {
+  } else if (rows->ndim == 1 && period == 1 && rows->width >= XCHG_ROWS_SHORTEST &&
+             rows->to_stride[0] <= XCHG_ROWS_MOST_PITCH) {
     call = "cudaMemset2DAsync";
     result = xchg__rt.cudaMemset2DAsync(rows->to, (size_t)rows->to_stride[0], element[0], (size_t)rows->width,
                                         (size_t)rows->shape[0], stream->handle);
@@ -79,11 +79,11 @@ static int shared_fill(xchg_arena *arena, const xchg_tensor *dst, const void *el
 
 int32_t xchg_cuda_fill(xchg_arena *arena, const xchg_tensor *dst, const void *element, xchg_cuda_stream *stream,
                        xchg_error *err) {
-  xchg__copy_place place;
+  int32_t kind;
   xchg__cuda_guard guard;
   int code = xchg__copy_check_target(dst, "fill", err);
   if (code == 0)
-    code = xchg__copy_side(&place, dst, "fill", err);
+    code = xchg__memory_kind(&kind, dst, "fill", err);
   if (code != 0)
     return code;
   if (xchg_dtype_info(dst->_dtype)->bits % 8 != 0)
@@ -92,23 +92,23 @@ int32_t xchg_cuda_fill(xchg_arena *arena, const xchg_tensor *dst, const void *el
                            xchg_dtype_info(dst->_dtype)->name);
   if (dst->_numel == 0)
     return 0;
-  if (place == XCHG_PLACE_PAGEABLE)
+  if (kind == XCHG_MEMORY_UNREGISTERED)
     return xchg_tensor_fill(dst, element, err);
   int32_t device = dst->_device_id;
-  if (stream == NULL && ((place == XCHG_PLACE_PINNED && (code = xchg_cuda_device_current(&device, err)) != 0) ||
+  if (stream == NULL && ((kind == XCHG_MEMORY_PINNED && (code = xchg_cuda_device_current(&device, err)) != 0) ||
                          (stream = xchg__cuda_stream_current(arena, device, err)) == NULL))
     return code != 0 ? code : xchg__error_code(err, XCHG_E_CUDA);
-  if (place == XCHG_PLACE_DEVICE && stream->device != dst->_device_id)
+  if (kind == XCHG_MEMORY_DEVICE && stream->device != dst->_device_id)
     return xchg__error_set(err, XCHG_E_DEVICE,
                            "fill: the stream is one of cuda:%d and the memory is cuda:%d's; give a stream of that "
                            "device",
                            stream->device, dst->_device_id);
   if ((code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
     return code;
-  if (place == XCHG_PLACE_DEVICE)
+  if (kind == XCHG_MEMORY_DEVICE)
     code = device_fill(arena, dst, element, stream, 0, err);
   else
-    code = shared_fill(arena, dst, element, stream, place == XCHG_PLACE_PINNED, err);
+    code = shared_fill(arena, dst, element, stream, kind == XCHG_MEMORY_PINNED, err);
   xchg__cuda_leave(&guard);
   return code;
 }

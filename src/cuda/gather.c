@@ -36,16 +36,6 @@ typedef struct {
   _Alignas(16) char element[16]; /* of a fill: what from_stride goes over */
 } gather_arguments;
 
-/* cudaLaunchConfig_t, since 12.0. */
-typedef struct {
-  uint32_t grid[3], block[3];
-  size_t shared;
-  void *stream;
-  const void *attributes;
-  uint32_t attribute_count;
-} launch_config;
-_Static_assert(sizeof(launch_config) == 56 && offsetof(launch_config, stream) == 32, "cudaLaunchConfig_t");
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static xchg__gather_loaded kernels[2][2][UNITS]; /* [fill][wide][unit] */
 
@@ -143,9 +133,9 @@ static int is_wide(const gather_arguments *arguments) {
 static int gather_launch(xchg_arena *arena, xchg_cuda_stream *stream, const void *kernel, const char *name,
                          gather_arguments *arguments, xchg_error *err) {
   uint64_t blocks = (arguments->count + BLOCK - 1) / BLOCK;
-  launch_config config = {.grid = {(uint32_t)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), 1, 1},
-                          .block = {BLOCK, 1, 1},
-                          .stream = stream->handle};
+  xchg_cuda_frame config = {.grid = {(uint32_t)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), 1, 1},
+                            .block = {BLOCK, 1, 1},
+                            .handle = stream->handle};
   void *parameters[] = {arguments};
   xchg__pending_ring *ring = xchg__pending_ring_of(arena);
   int result = xchg__rt.cudaLaunchKernelExC(&config, kernel, parameters);

@@ -205,7 +205,8 @@ int32_t xchg_cuda_graph_begin(xchg_cuda_graph **out, xchg_cuda_stream *stream, x
   if (here != NULL)
     return xchg__error_set(err, XCHG_E_CAPTURE,
                            "graph: a graph is being captured in this thread already; captures do not nest");
-  if ((code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
+  if ((code = xchg__cuda_stream_check(stream, "graph", err)) != 0 ||
+      (code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
     return code;
   if ((graph = graph_new(stream->device, err)) == NULL) {
     code = XCHG_E_MEMORY;
@@ -337,7 +338,8 @@ int32_t xchg_cuda_graph_launch(xchg_cuda_graph *graph, xchg_cuda_stream *stream,
                            graph->device, stream->device, graph->device);
   if (graph->executable == NULL)
     return xchg__error_set(err, XCHG_E_RELEASED, "launch: the graph was released; keep it until its last launch");
-  if ((code = xchg__cuda_enter(&guard, graph->device, err)) != 0)
+  if ((code = xchg__cuda_stream_check(stream, "launch", err)) != 0 ||
+      (code = xchg__cuda_enter(&guard, graph->device, err)) != 0)
     return code;
   if ((code = graph_mark(graph, stream, err)) == 0 &&
       (result = xchg__rt.cudaGraphLaunch(graph->executable, stream->handle)) != 0)

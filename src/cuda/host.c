@@ -48,9 +48,8 @@ int32_t xchg_cuda_host_queue(xchg_cuda_host **out, xchg_cuda_stream *stream, xch
   xchg_cuda_host *host;
   int result, code;
   *out = NULL;
-  if (stream->flags & XCHG_CUDA_STREAM_CLOSED)
-    return xchg__error_set(err, XCHG_E_RELEASED, "host: stream %p was closed", stream->handle);
-  if ((code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
+  if ((code = xchg__cuda_stream_check(stream, "host", err)) != 0 ||
+      (code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
     return code;
   if ((host = calloc(1, sizeof *host)) == NULL) {
     code = xchg__error_set(err, XCHG_E_MEMORY, "host: no memory for its record");

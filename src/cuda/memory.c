@@ -17,6 +17,9 @@
 #include "core/layout.h"
 #include "dlpack.h"
 
+_Static_assert(XCHG_PLACES == XCHG_CUDA_MAX_DEVICES + 1 && XCHG_COUNTS == XCHG_COUNT_PLACES + XCHG_CUDA_MAX_DEVICES,
+               "a count and a budget for each device");
+
 enum {
   HOST_PORTABLE_MAPPED = 1 | 2,
   ATTACH_GLOBAL = 1,

@@ -14,15 +14,19 @@ void *xchg__memory_pointer(const xchg_storage *storage);
 /* Counts a storage of somebody else's memory for the budget of its device. */
 void xchg__memory_count(xchg_storage *storage, int32_t device);
 
-/* What the driver knows of an address, in one call. */
+/* Kinds of memory, by the driver's numbers. */
 enum {
-  XCHG_MEMORY_UNREGISTERED = 0, /* nothing: the host's own, or freed */
+  XCHG_MEMORY_UNREGISTERED = 0, /* the driver knows nothing of it: the host's own, pageable; or freed */
   XCHG_MEMORY_PINNED = 1,       /* of the host */
   XCHG_MEMORY_DEVICE = 2,
   XCHG_MEMORY_MANAGED = 3
 };
+/* The kind of a tensor's memory; an error where CUDA does not reach it. `where` opens the message. */
+int xchg__memory_kind(int32_t *out, const xchg_tensor *tensor, const char *where, xchg_error *err);
+
+/* What the driver knows of an address, in one call. */
 typedef struct {
-  int32_t kind;   /* XCHG_MEMORY_* */
+  int32_t kind;
   int32_t device; /* its owner */
   uint64_t start; /* of the allocation; 0 where the driver does not tell */
   uint64_t size;

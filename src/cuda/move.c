@@ -5,11 +5,7 @@
 #include "cuda/failure.h"
 #include "cuda/runtime.h"
 
-enum {
-  MOST_CALLS = 64,
-  SHORTEST_ROW = 64, /* bytes; below, the price of a row outweighs that of a compact copy or a kernel */
-  MOST_PITCH = 0x7fffffff
-};
+enum { MOST_CALLS = 64 };
 
 /* As the runtime declares them, since 12.0. */
 typedef struct {
@@ -48,8 +44,9 @@ _Static_assert(sizeof(copy_3d_peer) == 168 && offsetof(copy_3d_peer, size) == 14
 
 /* Rows of dimension `d` are rows of a rectangle. */
 static int is_pitched(const xchg__rows *rows, int32_t d) {
-  return rows->width <= MOST_PITCH && rows->to_stride[d] >= rows->width && rows->to_stride[d] <= MOST_PITCH &&
-         rows->from_stride[d] >= rows->width && rows->from_stride[d] <= MOST_PITCH;
+  return rows->width <= XCHG_ROWS_MOST_PITCH && rows->to_stride[d] >= rows->width &&
+         rows->to_stride[d] <= XCHG_ROWS_MOST_PITCH && rows->from_stride[d] >= rows->width &&
+         rows->from_stride[d] <= XCHG_ROWS_MOST_PITCH;
 }
 
 static int is_slice(int64_t stride, int64_t pitch, int64_t height) {
@@ -61,7 +58,7 @@ static int32_t dims_taken(const xchg__rows *rows) {
   int32_t rest = rows->ndim;
   if (rest == 0)
     return 0;
-  if (rows->width < SHORTEST_ROW || !is_pitched(rows, rest - 1))
+  if (rows->width < XCHG_ROWS_SHORTEST || !is_pitched(rows, rest - 1))
     return -1;
   if (rest > 1 && is_slice(rows->to_stride[rest - 2], rows->to_stride[rest - 1], rows->shape[rest - 1]) &&
       is_slice(rows->from_stride[rest - 2], rows->from_stride[rest - 1], rows->shape[rest - 1]))

@@ -1,10 +1,29 @@
-/* place.c: where an address lives, as the driver knows it. */
+/* place.c: what memory a tensor has, and where an address lives, as the driver knows it. */
 #include <string.h>
 
 #include "cuda/failure.h"
 #include "cuda/guard.h"
 #include "cuda/memory.h"
 #include "cuda/runtime.h"
+#include "dlpack.h"
+
+int xchg__memory_kind(int32_t *out, const xchg_tensor *tensor, const char *where, xchg_error *err) {
+  const char *name;
+  switch (tensor->_device_type) {
+  case kDLCUDA: *out = XCHG_MEMORY_DEVICE; return 0;
+  case kDLCUDAManaged: *out = XCHG_MEMORY_MANAGED; return 0;
+  case kDLCUDAHost: *out = XCHG_MEMORY_PINNED; return 0;
+  default: break;
+  }
+  *out = XCHG_MEMORY_UNREGISTERED;
+  if ((tensor->_flags & XCHG_TENSOR_HOST) != 0)
+    return 0;
+  name = xchg_device_name(tensor->_device_type);
+  return xchg__error_set(err, XCHG_E_DEVICE, "%s: memory of %s:%d is not reached by CUDA; move it in its own library",
+                         where, name != NULL ? name : "an unknown device", tensor->_device_id);
+}
+
+/* ---- as the driver knows it ----------------------------------------------------------------------- */
 
 /* CUpointer_attribute, CUmemorytype, cudaMemoryType */
 enum { MEMORY_TYPE = 2, IS_MANAGED = 8, DEVICE_ORDINAL = 9, RANGE_START_ADDR = 11, RANGE_SIZE = 12 };

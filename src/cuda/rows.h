@@ -15,6 +15,12 @@ typedef struct {
   int64_t shape[XCHG_MAX_NDIM], to_stride[XCHG_MAX_NDIM], from_stride[XCHG_MAX_NDIM]; /* strides in bytes */
 } xchg__rows;
 
+/* For calls of CUDA's that take rows. */
+enum {
+  XCHG_ROWS_SHORTEST = 64, /* bytes; below, the price of a row outweighs that of a compact copy or a kernel */
+  XCHG_ROWS_MOST_PITCH = 0x7fffffff
+};
+
 /* 1 where `src` broadcasts to dst's shape. Both have one dtype of whole bytes, and dst has elements. */
 int xchg__rows_pair(xchg__rows *out, const xchg_tensor *dst, const xchg_tensor *src);
 /* The same for tensors of two dtypes: rows of one element each; `width` is the larger of both sizes. */

@@ -46,7 +46,8 @@ static int reads_pageable(int32_t device) {
  * without saying so (those of numba.cuda.pinned_array do). */
 static int source_settle(const xchg__copy_job *job, const xchg_tensor *src) {
   xchg__memory_place place;
-  if (!reads_pageable(job->stream->device) && xchg__memory_where(&place, src->_ptr, NULL) == 0 && place.kind == 0)
+  if (!reads_pageable(job->stream->device) && xchg__memory_where(&place, src->_ptr, NULL) == 0 &&
+      place.kind == XCHG_MEMORY_UNREGISTERED)
     return 0;
   return xchg__stage_wait(job->stream, job->err);
 }

@@ -226,17 +226,18 @@ static int is_closed(const xchg_cuda_stream *stream) {
   return (__atomic_load_n(&stream->flags, __ATOMIC_ACQUIRE) & XCHG_CUDA_STREAM_CLOSED) != 0;
 }
 
-static int check_open(const xchg_cuda_stream *stream, xchg_error *err) {
-  if (is_closed(stream))
-    return xchg__error_set(err, XCHG_E_RELEASED, "stream: %p was closed; adopt it again where it still lives",
-                           stream->handle);
-  return 0;
+int xchg__cuda_stream_check(const xchg_cuda_stream *stream, const char *where, xchg_error *err) {
+  if (!is_closed(stream))
+    return 0;
+  return xchg__error_set(err, XCHG_E_RELEASED, "%s: stream %p was closed; adopt it again where it still lives", where,
+                         stream->handle);
 }
 
 int32_t xchg_cuda_stream_synchronize(xchg_cuda_stream *stream, xchg_error *err) {
   xchg__cuda_guard guard;
   int result, code;
-  if ((code = check_open(stream, err)) != 0 || (code = xchg__graph_refuse(err, "synchronize")) != 0 ||
+  if ((code = xchg__cuda_stream_check(stream, "synchronize", err)) != 0 ||
+      (code = xchg__graph_refuse(err, "synchronize")) != 0 ||
       (code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
     return code;
   if ((result = xchg__rt.cudaStreamSynchronize(stream->handle)) != 0)
@@ -252,7 +253,7 @@ int32_t xchg_cuda_stream_synchronize(xchg_cuda_stream *stream, xchg_error *err) 
 int32_t xchg_cuda_stream_query(xchg_cuda_stream *stream, xchg_error *err) {
   xchg__cuda_guard guard;
   int result, code;
-  if ((code = check_open(stream, err)) != 0 || (code = xchg__graph_refuse(err, "query")) != 0 ||
+  if ((code = xchg__cuda_stream_check(stream, "query", err)) != 0 || (code = xchg__graph_refuse(err, "query")) != 0 ||
       (code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
     return code;
   result = xchg__rt.cudaStreamQuery(stream->handle);
@@ -335,7 +336,8 @@ int xchg__cuda_stream_order(xchg_cuda_stream *later, xchg_cuda_stream *earlier, 
 
 int32_t xchg_cuda_stream_wait(xchg_cuda_stream *later, xchg_cuda_stream *earlier, xchg_error *err) {
   int code;
-  if ((code = check_open(later, err)) != 0 || (code = check_open(earlier, err)) != 0)
+  if ((code = xchg__cuda_stream_check(later, "wait", err)) != 0 ||
+      (code = xchg__cuda_stream_check(earlier, "wait", err)) != 0)
     return code;
   return xchg__cuda_stream_order(later, earlier, err);
 }
