@@ -32,6 +32,7 @@ build = {
   install = {
     lua = {
       ["xchg.allocate"] = "lua/xchg/allocate.lua",
+      ["xchg.buffer"] = "lua/xchg/buffer.lua",
       ["xchg.check"] = "lua/xchg/check.lua",
       ["xchg.command"] = "lua/xchg/command.lua",
       ["xchg.copy"] = "lua/xchg/copy.lua",

@@ -159,6 +159,7 @@ describe("the annotations", function()
     local rows = {
       { "lua/xchg/create.lua", { "empty", "zeros", "ones", "full", "tensor" } },
       { "lua/xchg/copy.lua", { "equal" } }, { "lua/xchg/slots.lua", { "is_tensor", "stats", "budget" } },
+      { "lua/xchg/buffer.lua", { "from_buffer" } },
       { "lua/xchg/exchange.lua", { "from_dlpack", "from_cai" } },
     }
     local told = { _VERSION = true, python = true, cuda = true }

@@ -192,6 +192,22 @@ XCHG_API int32_t xchg_tensor_fill(const xchg_tensor *dst, const void *element, x
  * negative on error. */
 XCHG_API int32_t xchg_tensor_equal(const xchg_tensor *a, const xchg_tensor *b, xchg_error *err);
 
+/* ---- memory of Lua's own values --------------------------------------------------------------------- */
+
+/* Tensors over strings and cdata. Lua keeps the value under a number (1 or more) as long as its memory is needed; that
+ * it is not any more, C says later. One book for a Lua state. */
+typedef struct xchg_loans xchg_loans;
+
+XCHG_API xchg_loans *xchg_loans_new(void); /* NULL: no memory */
+/* At the end of the Lua state. */
+XCHG_API void xchg_loans_free(xchg_loans *loans);
+/* The number of a loan that has ended, each told once; 0: no more. */
+XCHG_API int64_t xchg_loans_ended(xchg_loans *loans);
+/* A new compact tensor over memory that stays as long as the value with that number. Fills `out` and takes a slot. */
+XCHG_API int32_t xchg_tensor_borrow(xchg_arena *arena, xchg_tensor *out, xchg_loans *loans, int64_t number,
+                                    const void *data, int32_t dtype, int32_t readonly, int32_t ndim,
+                                    const int64_t *shape, xchg_error *err);
+
 /* ---- scalars that LuaJIT cannot read by itself --------------------------------------------------- */
 
 /* All 65536 float16 values as floats, with every NaN canonical. Static, made on first use. */

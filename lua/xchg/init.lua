@@ -1,5 +1,6 @@
 --- xchg: tensors of Python libraries in LuaJIT, without a copy.
 
+local buffer = require "xchg.buffer"
 local device = require "xchg.device"
 local exchange = require "xchg.exchange"
 local python = require "xchg.python"
@@ -11,6 +12,7 @@ local M = {
   _VERSION = "0.1.0",
   python = python,
   from_dlpack = exchange.from_dlpack, from_cai = exchange.from_cai,
+  from_buffer = buffer.from_buffer,
   empty = tensor.empty, zeros = tensor.zeros, ones = tensor.ones, full = tensor.full, tensor = tensor.tensor,
   equal = tensor.equal, is_tensor = tensor.is_tensor,
   stats = tensor.stats, budget = tensor.budget,

@@ -178,7 +178,8 @@ local function footer(t)
   local parts = { t.dtype .. " " .. (#shape > 0 and table.concat(shape, "x") or "scalar"),
     device.shown(t._device_type, t._device_id) }
   if t._protocol ~= C.XCHG_PROTOCOL_LUA then
-    parts[#parts + 1] = "from " .. (core.exchange.producer(t._slot) or "a capsule")
+    local unknown = t._protocol == C.XCHG_PROTOCOL_BUFFER and "Lua" or "a capsule"
+    parts[#parts + 1] = "from " .. (core.exchange.producer(t._slot) or unknown)
   end
   if t.readonly then parts[#parts + 1] = "readonly" end
   return "[" .. table.concat(parts, ", ") .. "]"

@@ -2,17 +2,12 @@
 #ifndef XCHG_EXCHANGE_CAI_H
 #define XCHG_EXCHANGE_CAI_H
 
-#include "core/tensor.h"
-#include "dlpack.h"
-#include "python/libpython.h"
+#include "exchange/interface.h"
 
 typedef struct {
-  PyObject *dict;  /* new: what it describes may be kept alive by it only */
-  DLTensor tensor; /* on cuda:0: the device is not in the dictionary. Its shape and strides are those below */
-  int readonly;
-  void *stream; /* with pending work: 1 legacy, 2 per-thread, a handle; NULL: none */
-  int64_t shape[64];
-  int64_t strides[64]; /* in elements */
+  PyObject *dict;        /* new: what it describes may be kept alive by it only */
+  xchg__interface array; /* on cuda:0: the device is not in the dictionary */
+  void *stream;          /* with pending work: 1 legacy, 2 per-thread, a handle; NULL: none */
 } xchg__cai;
 
 /* Reads the object's attribute. `dtype` says what raw items are; XCHG_DTYPE_NONE: not said. 0, or an error; XCHG_E_REFUSED

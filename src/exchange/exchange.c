@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exchange/array_interface.h"
+#include "exchange/array_struct.h"
+#include "exchange/buffer.h"
 #include "exchange/from_cai.h"
 #include "exchange/from_dlpack.h"
 #include "exchange/order.h"
@@ -136,6 +139,26 @@ static int exchange_from_cai(lua_State *L) {
   return import(L, "from_cai", xchg__from_cai, &request);
 }
 
+/* exchange.from_buffer(object, nil, dtype number, whether it must be writable), and the same for the array interfaces. */
+static int import_host(lua_State *L, const char *where, import_body body) {
+  xchg__request request = {0};
+  request.dtype = (int32_t)luaL_checkinteger(L, 3);
+  request.writable = lua_toboolean(L, 4);
+  return import(L, where, body, &request);
+}
+
+static int exchange_from_buffer(lua_State *L) {
+  return import_host(L, "from_buffer", xchg__from_buffer);
+}
+
+static int exchange_from_array_struct(lua_State *L) {
+  return import_host(L, "asarray", xchg__from_array_struct);
+}
+
+static int exchange_from_array_interface(lua_State *L) {
+  return import_host(L, "asarray", xchg__from_array_interface);
+}
+
 /* exchange.owner(slot number): the Python object that a tensor came from, or nil. */
 static int exchange_owner(lua_State *L) {
   xchg_slots *slots = lua_touserdata(L, lua_upvalueindex(1));
@@ -188,23 +211,28 @@ static int exchange_misses(lua_State *L) {
   return 1;
 }
 
+/* Sets an import in the table on the stack top, with the arena and who raises exceptions. */
+static void register_import(lua_State *L, int arena, const char *name, lua_CFunction door) {
+  lua_pushvalue(L, arena);
+  xchg__door_push(L, raise_pending, 0);
+  lua_pushcclosure(L, door, 2);
+  lua_setfield(L, -2, name);
+}
+
 void xchg__exchange_open(lua_State *L) {
   int arena = lua_gettop(L);
   lua_createtable(L, 0, 5);
-  lua_pushvalue(L, arena);
-  xchg__door_push(L, raise_pending, 0);
-  lua_pushcclosure(L, exchange_from_dlpack, 2);
-  lua_setfield(L, -2, "from_dlpack");
-  lua_pushvalue(L, arena);
-  xchg__door_push(L, raise_pending, 0);
-  lua_pushcclosure(L, exchange_from_cai, 2);
-  lua_setfield(L, -2, "from_cai");
+  register_import(L, arena, "from_dlpack", exchange_from_dlpack);
+  register_import(L, arena, "from_cai", exchange_from_cai);
   lua_pushvalue(L, arena);
   lua_pushcclosure(L, exchange_owner, 1);
   lua_setfield(L, -2, "owner");
   lua_pushvalue(L, arena);
   lua_pushcclosure(L, exchange_producer, 1);
   lua_setfield(L, -2, "producer");
+  register_import(L, arena, "from_buffer", exchange_from_buffer);
+  register_import(L, arena, "from_array_struct", exchange_from_array_struct);
+  register_import(L, arena, "from_array_interface", exchange_from_array_interface);
   lua_pushcfunction(L, exchange_misses);
   lua_setfield(L, -2, "misses");
   lua_remove(L, arena);

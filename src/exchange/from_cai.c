@@ -50,7 +50,8 @@ static int order(xchg__request *request, void *theirs, const xchg__checked *chec
 
 static int import(xchg__request *request, xchg_tensor *out, const xchg__cai *cai, PyObject *object, xchg_error *err) {
   xchg__checked checked;
-  int code = xchg__descriptor_check(&checked, &cai->tensor, cai->readonly ? kDLFlagReadOnly : 0, PROTOCOL, err);
+  int code =
+      xchg__descriptor_check(&checked, &cai->array.tensor, cai->array.readonly ? kDLFlagReadOnly : 0, PROTOCOL, err);
   if (code != 0 || (code = xchg__wanted_check(request, &checked, 0, PROTOCOL, err)) != 0 ||
       (code = xchg__order_open_any(request, err)) != 0 || (code = locate(&checked, err)) != 0 ||
       (code = order(request, cai->stream, &checked, err)) != 0)

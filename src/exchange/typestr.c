@@ -1,5 +1,6 @@
 #include "exchange/typestr.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,22 +74,9 @@ static int read_raw(int32_t *out, const char *text, long size, PyObject *fields,
   return 0;
 }
 
-int xchg__typestr_read(int32_t *out, PyObject *typestr, PyObject *fields, int32_t dtype, const char *from,
-                       xchg_error *err) {
-  char text[32], quoted[48], *end = NULL;
-  Py_ssize_t length = 0;
-  const char *raw = xchg__py.PyUnicode_AsUTF8AndSize(typestr, &length);
-  long size = 0;
-  if (raw == NULL)
-    xchg__py.PyErr_Clear();
-  if (raw != NULL && length >= 3 && length < (Py_ssize_t)sizeof text && strlen(raw) == (size_t)length &&
-      strchr("<>|=", raw[0]) != NULL && raw[2] >= '0' && raw[2] <= '9')
-    size = strtol(raw + 2, &end, 10);
-  /* A unit may follow the size of a time: "<M8[ns]". */
-  if (end == NULL || size < 1 || size > MAX_ITEMSIZE || (*end != '\0' && *end != '['))
-    return xchg__error_set(err, XCHG_E_DTYPE, "%s: typestr %s is no type; the producer must give one such as '<f4'",
-                           from, xchg__object_text(typestr, quoted, sizeof quoted));
-  strcpy(text, raw);
+/* A well-formed type string, and the size in it. */
+static int read_text(int32_t *out, const char *text, long size, PyObject *fields, int32_t dtype, const char *from,
+                     xchg_error *err) {
   if (text[1] == 'V')
     return read_raw(out, text, size, fields, dtype, from, err);
   if (text[0] == '>' && size > 1)
@@ -116,4 +104,34 @@ int xchg__typestr_read(int32_t *out, PyObject *typestr, PyObject *fields, int32_
           from, text, foreign[i].name);
   return xchg__error_set(err, XCHG_E_DTYPE, "%s: no dtype is '%s'; convert the array in its own library first", from,
                          text);
+}
+
+int xchg__typestr_read(int32_t *out, PyObject *typestr, PyObject *fields, int32_t dtype, const char *from,
+                       xchg_error *err) {
+  char text[32], quoted[48], *end = NULL;
+  Py_ssize_t length = 0;
+  const char *raw = xchg__py.PyUnicode_AsUTF8AndSize(typestr, &length);
+  long size = 0;
+  if (raw == NULL)
+    xchg__py.PyErr_Clear();
+  if (raw != NULL && length >= 3 && length < (Py_ssize_t)sizeof text && strlen(raw) == (size_t)length &&
+      strchr("<>|=", raw[0]) != NULL && raw[2] >= '0' && raw[2] <= '9')
+    size = strtol(raw + 2, &end, 10);
+  /* A unit may follow the size of a time: "<M8[ns]". */
+  if (end == NULL || size < 1 || size > MAX_ITEMSIZE || (*end != '\0' && *end != '['))
+    return xchg__error_set(err, XCHG_E_DTYPE, "%s: typestr %s is no type; the producer must give one such as '<f4'",
+                           from, xchg__object_text(typestr, quoted, sizeof quoted));
+  strcpy(text, raw);
+  return read_text(out, text, size, fields, dtype, from, err);
+}
+
+int xchg__typestr_read_parts(int32_t *out, char order, char kind, long size, PyObject *fields, int32_t dtype,
+                             const char *from, xchg_error *err) {
+  char text[32];
+  if (kind < '!' || kind > '~' || size < 1 || size > MAX_ITEMSIZE)
+    return xchg__error_set(err, XCHG_E_DTYPE,
+                           "%s: kind %d with items of %ld bytes is no type; the producer must give one such as 'f', 4",
+                           from, kind, size);
+  snprintf(text, sizeof text, "%c%c%ld", order, kind, size);
+  return read_text(out, text, size, fields, dtype, from, err);
 }

@@ -9,5 +9,8 @@
  * opens the messages. GIL held; leaves no exception. */
 int xchg__typestr_read(int32_t *out, PyObject *typestr, PyObject *fields, int32_t dtype, const char *from,
                        xchg_error *err);
+/* The same of a type string's parts: '<', 'f', 4. */
+int xchg__typestr_read_parts(int32_t *out, char order, char kind, long size, PyObject *fields, int32_t dtype,
+                             const char *from, xchg_error *err);
 
 #endif

@@ -34,6 +34,23 @@ typedef struct {
   int exitcode;
 } PyStatus;
 
+/* As filled by PyObject_GetBuffer; it must not be moved until PyBuffer_Release: it may point into itself. */
+typedef struct {
+  void *buf;
+  PyObject *obj; /* new */
+  Py_ssize_t len;
+  Py_ssize_t itemsize;
+  int readonly;
+  int ndim;
+  char *format;
+  Py_ssize_t *shape;
+  Py_ssize_t *strides; /* in bytes */
+  Py_ssize_t *suboffsets;
+  void *internal;
+} Py_buffer;
+
+enum { PyBUF_SIMPLE = 0, PyBUF_WRITABLE = 1, PyBUF_RECORDS_RO = 0x1c };
+
 /* Rich comparison operators. */
 enum { Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE };
 

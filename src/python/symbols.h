@@ -123,6 +123,8 @@
   /* the buffer protocol */                                                                                            \
   R(PyObject *, PyMemoryView_FromObject, (PyObject *))                                                                 \
   R(int, PyObject_CheckBuffer, (PyObject *))                                                                           \
+  R(int, PyObject_GetBuffer, (PyObject *, Py_buffer *, int))                                                           \
+  R(void, PyBuffer_Release, (Py_buffer *))                                                                             \
   /* errors */                                                                                                         \
   R(PyObject *, PyErr_Occurred, (void)) /* borrowed */                                                                 \
   R(void, PyErr_Clear, (void))                                                                                         \
