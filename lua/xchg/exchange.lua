@@ -61,8 +61,8 @@ end
 
 M.import = import
 
--- Our copy: not every producer makes one when asked, and ours is writable. The original goes at once. What the host reads
--- and nobody here makes (rocm_host) is copied into the host's own memory.
+-- Our copy: not every producer makes one when asked, and ours is writable. The original goes at once. What the host
+-- reads and nobody here makes (rocm_host) is copied into the host's own memory.
 local function own(where, t)
   local kind, place = t._device_type, device.name(t._device_type, t._device_id)
   local host = bit.band(t._flags, C.XCHG_TENSOR_HOST) ~= 0
@@ -75,8 +75,8 @@ local function own(where, t)
   slots.release(t)
   drain()
   if done == nil then
-    error_.raise("unsupported_device", "%s: the producer made no copy of memory of '%s', and none can be made here; ask "
-      .. "for device = 'cpu'", where, place)
+    error_.raise("unsupported_device", "%s: the producer made no copy of memory of '%s', and none can be made here; "
+      .. "ask for device = 'cpu'", where, place)
   elseif not done then
     error(copy, 0)
   end
