@@ -559,6 +559,38 @@ describe("during a capture", function()
     balanced()
   end)
 
+  it("somebody else's, closed to all threads, goes on when memory is made, given back and asked for", function()
+    ffi.cdef [[
+      int cudaStreamBeginCapture(void *stream, int mode);
+      int cudaStreamEndCapture(void *stream, void **graph);
+      int cudaGraphDestroy(void *graph);
+    ]]
+    local theirs, s = side(), side()
+    local runtime = ffi.load(ffi.string(lib.C.xchg_cuda_known().path))
+    for _, where in ipairs { "cuda_host", "cuda:0" } do -- giving managed memory back waits for the device
+      local used, waiting, idle = xchg.ones(1000, { device = where }), xchg.ones(1000, { device = where }),
+        xchg.ones(1000, { device = where })
+      local target = device_tensor(1000)
+      cuda.synchronize()
+      target:copy_(used, { stream = s, non_blocking = true })
+      target:copy_(waiting, { stream = s, non_blocking = true })
+      waiting:release()
+      assert.equal(0, runtime.cudaStreamBeginCapture(theirs.handle, 0))
+      used:release()
+      idle:release()
+      local made = xchg.empty(10, { device = where })
+      py.collect()
+      local graph = ffi.new("void *[1]")
+      assert.equal(0, runtime.cudaStreamEndCapture(theirs.handle, graph), where)
+      assert.equal(0, runtime.cudaGraphDestroy(graph[0]))
+      made:release()
+    end
+    wait_for_all()
+    assert.equal(0, in_flight())
+    theirs:close()
+    s:close()
+  end)
+
   it("running out of memory ends in an error and spoils nothing", function()
     cuda_.only_simulated()
     local target = device_tensor(4)

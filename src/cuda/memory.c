@@ -81,9 +81,18 @@ static void pool_destroy(xchg_storage *storage, int python) {
   block_free(storage, pool_give_back);
 }
 
+/* What is in the order of no stream would end captures of others that forbid it to all threads. */
+static int free_aside(int (*release)(void *), void *pointer) {
+  int mode, result;
+  xchg__graph_relax(&mode);
+  result = release(pointer);
+  xchg__graph_restore(mode);
+  return result;
+}
+
 static int malloc_give_back(xchg_storage *storage, const block *own) {
   (void)storage;
-  return xchg__rt.cudaFree(own->pointer);
+  return free_aside(xchg__rt.cudaFree, own->pointer);
 }
 
 static void malloc_destroy(xchg_storage *storage, int python) {
@@ -93,7 +102,7 @@ static void malloc_destroy(xchg_storage *storage, int python) {
 
 static int pinned_give_back(xchg_storage *storage, const block *own) {
   (void)storage;
-  return xchg__rt.cudaFreeHost(own->pointer);
+  return free_aside(xchg__rt.cudaFreeHost, own->pointer);
 }
 
 static void pinned_destroy(xchg_storage *storage, int python) {
@@ -317,20 +326,20 @@ xchg_storage *xchg__memory_new(const xchg_arena *arena, int32_t device_type, int
                     .capturing = xchg__graph_capturing() > 0};
   xchg__cuda_guard guard;
   xchg_storage *storage = NULL;
-  int mode, result;
+  int mode, result, relaxed = wanted.capturing || device_type != kDLCUDA; /* others may capture, too */
   /* Pinned memory is of no device: that which is current need not be left. */
   if (device_type == kDLCUDAHost && xchg_cuda_device_current(&wanted.device, err) != 0)
     return NULL;
   if (xchg__cuda_enter(&guard, wanted.device, err) != 0)
     return NULL;
   xchg__use_poll(0);
-  if (wanted.capturing && (result = xchg__graph_relax(&mode)) != 0) {
+  if (relaxed && (result = xchg__graph_relax(&mode)) != 0) {
     xchg__cuda_fail(err, result, "cudaThreadExchangeStreamCaptureMode", "empty: memory during a capture");
   } else {
     if (device_type != kDLCUDAHost)
       budget_ready(wanted.device);
     storage = memory_new(&wanted, arena, err);
-    if (wanted.capturing)
+    if (relaxed)
       xchg__graph_restore(mode);
   }
   xchg__cuda_leave(&guard);

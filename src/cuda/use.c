@@ -230,8 +230,10 @@ static void list_return(xchg_release *nodes, xchg_release **nodes_end) {
   pthread_mutex_unlock(&lock);
 }
 
-/* Instead of the end of a storage: see xchg__storage_retire. */
+/* Instead of the end of a storage: see xchg__storage_retire. Questions end a capture of somebody else's that forbids them
+ * to all threads, and Lua's collector comes at any time: they are asked aside of captures. */
 static int use_retire(xchg_storage *storage) {
+  int mode, passed;
   if (xchg__cuda_gone()) {
     xchg__use_forget(storage);
     return 0;
@@ -239,8 +241,11 @@ static int use_retire(xchg_storage *storage) {
   if (xchg__graph_capturing() == 0) {
     if (storage->home != NULL)
       return 0; /* its release puts itself behind the uses */
+    xchg__graph_relax(&mode);
     uses_arm(storage);
-    if (uses_passed(storage, 0))
+    passed = uses_passed(storage, 0);
+    xchg__graph_restore(mode);
+    if (passed)
       return 0;
   }
   list_push(storage);
@@ -249,9 +254,10 @@ static int use_retire(xchg_storage *storage) {
 
 void xchg__use_poll(int wait) {
   xchg_release *node, *kept = NULL, **kept_end = &kept;
-  int misses = 0;
+  int misses = 0, mode;
   if (!__atomic_load_n(&waiting, __ATOMIC_ACQUIRE) || xchg__cuda_gone() || xchg__graph_capturing() > 0)
     return;
+  xchg__graph_relax(&mode); /* as in use_retire */
   node = list_take();
   while (node != NULL && misses < MISSES) {
     xchg_storage *storage = storage_of(node);
@@ -273,4 +279,5 @@ void xchg__use_poll(int wait) {
       last = &(*last)->next;
     list_return(node, last);
   }
+  xchg__graph_restore(mode);
 }
