@@ -155,11 +155,13 @@ void xchg__slot_free(xchg_slots *slots, int32_t number) {
   slot->next_free = slots->first_free;
   slots->first_free = number;
   slots->live--;
+  slots->changes++;
   xchg__storage_release(storage);
 }
 
 void xchg__slots_close(xchg_slots *slots) {
   slots->closed = 1;
+  slots->changes++;
   slots->first_free = 0;
   for (int32_t i = 0; i < slots->chunk_count; i++) {
     xchg_slot *chunk = slots->chunks[i];
@@ -218,6 +220,7 @@ static int tensor_fill(xchg_slots *slots, xchg_tensor *out, const xchg_descripti
   }
   slots->first_free = slot->next_free;
   slots->live++;
+  slots->changes++;
   slots->head.busy++;
   slot->storage = storage;
 
@@ -349,6 +352,7 @@ static void tensor_doom(xchg_slots *slots, xchg_tensor *tensor, xchg_slot *slot)
   tensor->_rank = -1;
   slot->doomed = 1;
   slots->doomed++;
+  slots->changes++;
   slots->doomed_bytes += slot->storage->release.bytes;
   slots->head.attention |= XCHG_ATTEND_SWEEP;
 }

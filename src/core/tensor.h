@@ -28,6 +28,7 @@ typedef struct xchg_slots {
   int32_t first_free;
   int32_t chunk_count;
   int32_t live;
+  uint64_t changes; /* counts slots taken and given back: while it stands still, a head's address tells the tensor */
   uint8_t stock[XCHG_DTYPE_COUNT]; /* of empty cdata of each dtype (lua/tensor.c) */
   int32_t last_dtype;              /* of the tensor that C made last: the next one is likely to have it too */
   uint32_t ticks;                  /* counts tensors: see xchg__slots_notice */

@@ -1,7 +1,6 @@
 #include "cuda/closure.h"
 
 #include <lauxlib.h>
-#include <math.h>
 #include <string.h>
 
 #include "core/scalar.h"
@@ -10,16 +9,19 @@
 #include "lua/raise.h"
 
 /* Upvalues */
-enum { FRAME = 1, TENSORS = 2, SLOW = 3, DIRECT = 4, WHERE = 5, TYPES = 6, UPVALUES = 6 };
-/* Arguments in front of the kernel's own, where `direct` */
+enum { FRAME = 1, TENSORS = 2, SLOW = 3, WHERE = 4, UPVALUES = 4 };
+/* Arguments in front of the kernel's own, where there are a grid and a block */
 enum { GRID = 2, BLOCK = 3 };
 
-/* A tensor of this state that was not released. */
-static const xchg_tensor *tensor_at(lua_State *L, int index) {
-  const xchg_tensor *tensor = xchg__cdata_tensor_at(L, index, lua_touserdata(L, lua_upvalueindex(TYPES)));
+/* A tensor of this state that was not released. At most calls it is the one of the call before. */
+static const xchg_tensor *tensor_at(lua_State *L, int index, const xchg__frame *frame, int32_t number) {
+  const xchg_tensor *tensor = xchg__cdata_tensor_at(L, index, frame->types);
   int same;
   if (tensor == NULL || tensor->_slot <= 0)
     return NULL;
+  if (tensor == frame->seen[number] && tensor->_slot == frame->rules[number].slot &&
+      frame->changes == frame->slots->changes)
+    return tensor;
   lua_rawgeti(L, lua_upvalueindex(TENSORS), tensor->_slot);
   same = lua_topointer(L, -1) == tensor;
   lua_pop(L, 1);
@@ -27,32 +29,32 @@ static const xchg_tensor *tensor_at(lua_State *L, int index) {
 }
 
 /* A whole number of [low, high], which is inside of what an int64_t holds. */
-static int integer_at(lua_State *L, int index, double low, double high, int64_t *out) {
+static inline int integer_at(lua_State *L, int index, double low, double high, int64_t *out) {
   double value;
   if (lua_type(L, index) != LUA_TNUMBER)
     return 0;
   value = lua_tonumber(L, index);
-  if (!(value >= low && value <= high) || value != floor(value))
+  if (!(value >= low && value <= high) || (double)(int64_t)value != value)
     return 0;
   *out = (int64_t)value;
   return 1;
 }
 
 /* Stores an argument; 0 where it is not the usual case. */
-static int argument_store(lua_State *L, int index, xchg_cuda_frame *frame, const xchg_cuda_input *input) {
-  void *cell = frame->cells + input->cell;
+static int argument_store(lua_State *L, int index, xchg__frame *frame, const xchg_cuda_input *input) {
+  void *cell = frame->head.cells + input->cell;
   const xchg_tensor *tensor;
   int64_t integer;
   switch (input->kind) {
   case XCHG_CUDA_INPUT_POINTER:
   case XCHG_CUDA_INPUT_WORD:
-    if ((tensor = tensor_at(L, index)) != NULL) {
-      frame->heads[input->tensor] = (void *)(uintptr_t)tensor;
+    if ((tensor = tensor_at(L, index, frame, input->tensor)) != NULL) {
+      frame->head.heads[input->tensor] = (void *)(uintptr_t)tensor;
       return 1;
     }
     if (input->kind != XCHG_CUDA_INPUT_WORD)
       return 0;
-    frame->heads[input->tensor] = NULL;
+    frame->head.heads[input->tensor] = NULL;
     __attribute__((fallthrough));
   case XCHG_CUDA_INPUT_INTEGER:
     if (!integer_at(L, index, input->low, input->high, &integer))
@@ -99,42 +101,52 @@ static int launcher_raise(lua_State *L, const xchg_error *err) {
   return lua_error(L);
 }
 
-static int launcher_call(lua_State *L) {
-  xchg_cuda_frame *frame = lua_touserdata(L, lua_upvalueindex(FRAME));
-  const xchg_cuda_input *inputs = ((const xchg__frame *)(const void *)frame)->described;
-  int own = lua_toboolean(L, lua_upvalueindex(DIRECT)) ? BLOCK : 0;
+/* The kernel's own arguments follow `own` others. */
+static int launcher_run(lua_State *L, xchg__frame *frame, int own) {
+  const xchg_cuda_input *input = frame->described;
+  int last = own + frame->head.inputs;
   xchg_error err;
   int32_t code;
-  if (lua_gettop(L) != own + frame->inputs)
-    return slow(L);
-  if (own) {
-    int64_t grid, block;
-    if (!integer_at(L, GRID, 1, INT32_MAX, &grid) || !integer_at(L, BLOCK, 1, INT32_MAX, &block) ||
-        block != frame->plain)
-      return slow(L);
-    frame->grid[0] = (uint32_t)grid;
-  }
-  frame->turn = (int32_t)((uint32_t)frame->turn + 1);
-  for (int i = 0; i < frame->inputs; i++)
-    if (!argument_store(L, own + i + 1, frame, &inputs[i]))
+  frame->head.turn = (int32_t)((uint32_t)frame->head.turn + 1);
+  for (int i = own + 1; i <= last; i++)
+    if (!argument_store(L, i, frame, input++))
       return slow(L);
   err.code = 0;
-  code = xchg_cuda_launch(frame, &err);
+  code = xchg_cuda_launch(&frame->head, &err);
   if (code > 0) /* a tensor does not fit: the Lua function finds it again, and says why */
     return slow(L);
   return code < 0 ? launcher_raise(L, &err) : 0;
 }
 
+static int launcher_configured(lua_State *L) {
+  xchg__frame *frame = lua_touserdata(L, lua_upvalueindex(FRAME));
+  if (lua_gettop(L) != frame->head.inputs)
+    return slow(L);
+  return launcher_run(L, frame, 0);
+}
+
+static int launcher_direct(lua_State *L) {
+  xchg__frame *frame = lua_touserdata(L, lua_upvalueindex(FRAME));
+  int64_t grid, block;
+  if (lua_gettop(L) != BLOCK + frame->head.inputs || !integer_at(L, GRID, 1, INT32_MAX, &grid) ||
+      !integer_at(L, BLOCK, 1, INT32_MAX, &block) || block != frame->head.plain)
+    return slow(L);
+  frame->head.grid[0] = (uint32_t)grid;
+  return launcher_run(L, frame, BLOCK);
+}
+
 int xchg__launcher_new(lua_State *L) {
-  xchg_cuda_frame *const *frame = lua_topointer(L, 1);
+  xchg__frame *const *frame = lua_topointer(L, 1);
+  int direct = lua_toboolean(L, 4);
   luaL_argcheck(L, lua_type(L, 1) == XCHG_LUA_TCDATA && frame != NULL, 1, "a frame expected");
   luaL_checktype(L, 2, LUA_TTABLE);
   luaL_checktype(L, 3, LUA_TFUNCTION);
+  luaL_checkstring(L, 5);
+  (*frame)->types = xchg__cdata_types(L);
   lua_pushlightuserdata(L, *frame); /* kept by `slow` */
-  lua_replace(L, 1);
-  luaL_checkstring(L, WHERE);
-  lua_settop(L, WHERE);
-  lua_pushlightuserdata(L, xchg__cdata_types(L));
-  lua_pushcclosure(L, launcher_call, UPVALUES);
+  lua_replace(L, FRAME);
+  lua_settop(L, 5);
+  lua_remove(L, 4);
+  lua_pushcclosure(L, direct ? launcher_direct : launcher_configured, UPVALUES);
   return 1;
 }

@@ -7,6 +7,7 @@
 
 #include "core/dtype.h"
 #include "cuda/failure.h"
+#include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/kernel.h"
 #include "cuda/library.h"
@@ -44,9 +45,10 @@ int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_
     inputs[i].tensor = inputs[i].kind <= XCHG_CUDA_INPUT_WORD ? (int32_t)tensors++ : -1;
   }
   /* One block: cells first in it for their alignment. */
+  size_t most = round_up(tensors > 0 ? tensors : 1, XCHG_LAUNCH_STEP);
   size_t head = round_up(sizeof *frame, 16), arguments = head + round_up(cells, 16),
-         heads = arguments + n * sizeof(void *), rules = heads + tensors * sizeof(void *),
-         described = rules + tensors * sizeof(xchg__launch_rule);
+         heads = arguments + n * sizeof(void *), seen = heads + most * sizeof(void *),
+         rules = seen + most * sizeof(void *), described = rules + tensors * sizeof(xchg__launch_rule);
   if (ring == NULL || (room = aligned_alloc(16, round_up(described + n * sizeof *inputs, 16))) == NULL)
     return xchg__error_set(err, XCHG_E_MEMORY, "launch: no memory for the %d arguments of %s", count, kernel->name);
   memset(room, 0, round_up(described + n * sizeof *inputs, 16));
@@ -55,6 +57,7 @@ int32_t xchg_cuda_frame_new(xchg_cuda_frame **out, xchg_arena *arena, xchg_cuda_
   frame->ring = ring;
   frame->arguments = (const void **)(void *)(room + arguments);
   frame->rules = (xchg__launch_rule *)(void *)(room + rules);
+  frame->seen = (const void **)(void *)(room + seen);
   frame->described = (xchg_cuda_input *)(void *)(room + described);
   if (n > 0)
     memcpy(frame->described, inputs, n * sizeof *inputs);
@@ -93,6 +96,7 @@ void xchg_cuda_frame_stream(xchg_cuda_frame *frame, xchg_cuda_stream *stream) {
   if (stream != NULL)
     xchg__cuda_stream_retain(stream);
   frame->stream = stream;
+  frame->checked = 0;
   xchg_cuda_stream_release(before);
 }
 
@@ -166,6 +170,10 @@ static void rule_prepare(xchg__launch_rule *rule, int32_t device) {
     rule->wanted = ~rule->mask;
 }
 
+static int32_t failed(const xchg_error *err) {
+  return err != NULL ? err->code : XCHG_E_CUDA;
+}
+
 /* What is looked at once for a configuration and a device. */
 static int32_t launch_prepare(xchg__frame *frame, int32_t device, xchg_error *err) {
   xchg_cuda_frame *head = &frame->head;
@@ -174,10 +182,11 @@ static int32_t launch_prepare(xchg__frame *frame, int32_t device, xchg_error *er
   if ((code = xchg__kernel_check(head, device, err)) != 0)
     return code;
   attributes_write(frame);
+  frame->chosen = head->stream != NULL ? &head->stream : &frame->slots->head.streams[device];
   if (frame->context != xchg__cuda_primary[device]) {
     frame->context = NULL;
     if ((frame->legacy = xchg_cuda_stream_legacy(device, err)) == NULL)
-      return err->code;
+      return failed(err);
     for (int32_t i = 0; i < head->tensors; i++)
       rule_prepare(&frame->rules[i], device);
     frame->context = xchg__cuda_primary[device];
@@ -223,11 +232,11 @@ static int32_t launch_queue(xchg__frame *frame, int32_t device, xchg_error *err)
     return code;
   if (head->grid[0] == 0 || head->grid[1] == 0 || head->grid[2] == 0)
     return 0;
-  if (stream == NULL && (stream = frame->slots->head.streams[device]) == NULL)
-    stream = frame->legacy;
-  if (stream->flags & XCHG_CUDA_STREAM_CLOSED)
-    return xchg__error_set(err, XCHG_E_RELEASED, "launch: stream %p was closed; launch on one that is open",
-                           stream->handle);
+  if (stream == NULL && (stream = xchg__cuda_stream_current(&frame->slots->head, device, err)) == NULL)
+    return failed(err);
+  if ((code = xchg__cuda_stream_check(stream, "launch", err)) != 0)
+    return code;
+  frame->stream = NULL; /* the arguments become others than those of `seen` */
   for (int32_t i = 0; i < head->tensors; i++) {
     const xchg_tensor *tensor = head->heads[i];
     xchg_storage *storage;
@@ -289,42 +298,84 @@ static int32_t launch_any(xchg__frame *frame, xchg_error *err) {
   return launch_guarded(frame, device, err);
 }
 
+/* Nothing is known of any tensor. 0 where `stream` has no mark on the code. */
+static int frame_begin(xchg__frame *frame, const xchg_cuda_stream *stream) {
+  if (__atomic_load_n(&frame->library->last_stream, __ATOMIC_RELAXED) != stream)
+    return 0;
+  for (int32_t i = 0; i < frame->head.tensors; i++)
+    frame->seen[i] = frame;
+  frame->changes = frame->slots->changes;
+  frame->stream = stream;
+  return 1;
+}
+
+/* 1 if the tensor is usual memory, which the stream has used before. */
+static int rule_fits(const xchg__frame *frame, const xchg__launch_rule *rule, const xchg_tensor *tensor) {
+  const xchg_storage *storage;
+  return (xchg__launch_kind(tensor) & rule->mask) == rule->wanted &&
+         ((uintptr_t)tensor->_ptr & rule->misaligned) == 0 &&
+         (storage = storage_of(frame->slots, tensor->_slot)) != NULL &&
+         __atomic_load_n(&storage->last_stream, __ATOMIC_RELAXED) == frame->stream;
+}
+
+/* Others than at the launch before. 1 if all are usual. */
+__attribute__((noinline)) static int frame_adopt(xchg__frame *frame, const xchg_cuda_stream *stream) {
+  if ((frame->changes != frame->slots->changes || frame->stream != stream) && !frame_begin(frame, stream))
+    return 0;
+  for (int32_t i = 0; i < frame->head.tensors; i++) {
+    xchg__launch_rule *rule = &frame->rules[i];
+    const xchg_tensor *tensor = frame->head.heads[i];
+    if (frame->seen[i] == tensor)
+      continue;
+    if (tensor == NULL) {
+      *rule->argument = frame->head.cells + frame->described[rule->place].cell;
+    } else if (rule_fits(frame, rule, tensor)) {
+      *rule->argument = &tensor->_ptr;
+      rule->slot = tensor->_slot;
+    } else {
+      return 0;
+    }
+    frame->seen[i] = tensor;
+  }
+  return 1;
+}
+
+#define SELDOM(condition) __builtin_expect(condition, 0)
+
+/* Whether the tensors are those of the launch before. */
+static inline int frame_repeats(const xchg__frame *frame) {
+  const uintptr_t *heads = (const uintptr_t *)(const void *)frame->head.heads;
+  const uintptr_t *seen = (const uintptr_t *)(const void *)frame->seen;
+  uintptr_t others = 0;
+  int32_t i = 0;
+  do {
+    others |= (heads[i] ^ seen[i]) | (heads[i + 1] ^ seen[i + 1]) | (heads[i + 2] ^ seen[i + 2]) |
+              (heads[i + 3] ^ seen[i + 3]);
+  } while (SELDOM((i += XCHG_LAUNCH_STEP) < frame->head.tensors));
+  return others == 0;
+}
+
 /* The usual launch repeats the one before: its device is current, each tensor is usual memory that its stream has used
  * before, nobody captures. A forked child's driver answers an error. */
 int32_t xchg_cuda_launch(xchg_cuda_frame *head, xchg_error *err) {
   xchg__frame *frame = (xchg__frame *)(void *)head;
-  const xchg_slots *slots = frame->slots;
-  const xchg__launch_rule *rule = frame->rules, *end = rule + head->tensors;
-  xchg_slot *const *chunks = slots->chunks;
-  uint32_t limit = (uint32_t)slots->chunk_count * XCHG_SLOTS_PER_CHUNK;
-  xchg_cuda_stream *stream = head->stream;
-  const int32_t device = head->checked - 1;
-  void *const *place = head->heads, *context;
+  xchg_cuda_stream *stream;
   int result;
-  if (device < 0)
+  if (SELDOM(head->checked == 0))
     return launch_any(frame, err);
-  if (stream == NULL && (stream = slots->head.streams[device]) == NULL)
+  if (!SELDOM((stream = *frame->chosen) != NULL))
     stream = frame->legacy;
-  if (stream->capture != NULL || stream->flags & XCHG_CUDA_STREAM_CLOSED ||
-      __atomic_load_n(&frame->library->last_stream, __ATOMIC_RELAXED) != stream)
+  if (SELDOM(xchg__graph_capturing() || stream->flags & XCHG_CUDA_STREAM_CLOSED))
     return launch_any(frame, err);
-  for (; rule < end; rule++) {
-    const xchg_tensor *tensor = *place++;
-    const xchg_storage *storage;
-    uint32_t slot;
-    if (tensor == NULL || (xchg__launch_kind(tensor) & rule->mask) != rule->wanted ||
-        ((uintptr_t)tensor->_ptr & rule->misaligned) != 0 || (slot = (uint32_t)tensor->_slot - 1) >= limit ||
-        (storage = chunks[slot / XCHG_SLOTS_PER_CHUNK][slot % XCHG_SLOTS_PER_CHUNK].storage) == NULL ||
-        __atomic_load_n(&storage->last_stream, __ATOMIC_RELAXED) != stream)
-      return launch_any(frame, err);
-    *rule->argument = &tensor->_ptr;
-  }
-  if (xchg__drv.cuCtxGetCurrent(&context) != 0 || context != frame->context)
+  if (SELDOM(!frame_repeats(frame) || frame->changes != frame->slots->changes || frame->stream != stream) &&
+      !frame_adopt(frame, stream))
+    return launch_any(frame, err);
+  if (SELDOM(xchg__drv.cuCtxGetCurrent(&frame->current) != 0 || frame->current != frame->context))
     return launch_any(frame, err);
   head->handle = stream->handle;
   result = xchg__rt.cudaLaunchKernelExC(head, frame->handle, (void **)frame->arguments);
-  if (result != 0)
-    return launch_fail(head, device, result, "cudaLaunchKernelExC", err);
-  xchg__pending_note(frame->ring, frame->name, stream->handle, device);
+  if (SELDOM(result != 0))
+    return launch_fail(head, head->checked - 1, result, "cudaLaunchKernelExC", err);
+  xchg__pending_note(frame->ring, frame->name, head->handle, head->checked - 1);
   return 0;
 }

@@ -14,6 +14,7 @@ typedef struct {
   uint32_t dtypes;
   int32_t place;         /* among all parameters, from 0 on */
   int32_t refused_flags; /* XCHG_TENSOR_READONLY where the kernel may write */
+  int32_t slot;          /* of the tensor in `seen` of the frame */
 } xchg__launch_rule;
 
 /* What a tensor is, in one word: dtype, device type, flags, protocol and device number. */
@@ -34,7 +35,10 @@ typedef struct {
   } value;
 } xchg__launch_attribute;
 
-enum { XCHG_LAUNCH_ATTRIBUTES = 3 };
+enum {
+  XCHG_LAUNCH_ATTRIBUTES = 3,
+  XCHG_LAUNCH_STEP = 4 /* so many tensors are compared at once: `heads` and `seen` are full of NULL up to there */
+};
 
 /* What stands behind the public head of a frame. */
 typedef struct {
@@ -43,13 +47,21 @@ typedef struct {
   xchg__pending_ring *ring;
   const void **arguments; /* where each argument stands */
   xchg__launch_rule *rules;
-  xchg_cuda_input *described; /* the parameters, for closures */
+  const void **seen; /* the tensors that were found right at the launch before: as many as `heads` has room for */
+  xchg_cuda_input *described; /* the parameters, for closures, */
+  const void *types;          /* and what they know of ctypes */
   /* Of the device that was prepared for: */
   xchg_cuda_stream *legacy;
+  xchg_cuda_stream *const *chosen; /* where the stream stands; NULL there: the legacy one */
   const void *context;
   const void *handle;    /* of the kernel, */
   const char *name;      /* its name, */
   xchg_storage *library; /* and what keeps its code */
+  /* What `seen` is true of: no tensor has come or gone since, and the stream has a mark on each, which stays as long as
+   * the tensor. */
+  uint64_t changes;
+  const xchg_cuda_stream *stream;
+  void *current; /* the thread's context, as CUDA tells it at each launch */
   xchg__launch_attribute attributes[XCHG_LAUNCH_ATTRIBUTES];
 } xchg__frame;
 

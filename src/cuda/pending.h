@@ -28,11 +28,12 @@ struct xchg__pending_ring {
 
 /* One thread notes, any may read: relaxed stores, which cost what plain ones do. */
 static inline void xchg__pending_note(xchg__pending_ring *ring, const char *name, const void *stream, int32_t device) {
-  xchg__pending_launch *launch = &ring->launches[ring->next % XCHG_PENDING_COUNT];
+  uint32_t next = ring->next;
+  xchg__pending_launch *launch = &ring->launches[next % XCHG_PENDING_COUNT];
   __atomic_store_n(&launch->stream, stream, __ATOMIC_RELAXED);
   __atomic_store_n(&launch->device, device, __ATOMIC_RELAXED);
   __atomic_store_n(&launch->name, name, __ATOMIC_RELAXED);
-  __atomic_store_n(&ring->next, ring->next + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&ring->next, next + 1, __ATOMIC_RELAXED);
 }
 
 /* The ring of a Lua state, made when it is first asked for; static from then on. NULL for lack of memory. */
