@@ -1,10 +1,10 @@
 --- What tensors in CUDA memory are made, copied and filled by.
 
-local ffi = require "ffi"
 local lib = require "xchg.lib"
 local device = require "xchg.device"
 local error_ = require "xchg.error"
 local slots = require "xchg.slots"
+local devices = require "xchg.cuda.device"
 local library = require "xchg.cuda.library"
 local memory = require "xchg.cuda.memory"
 local stream = require "xchg.cuda.stream"
@@ -14,13 +14,6 @@ local M = {}
 local C, arena = lib.C, lib.arena
 local err, checked = error_.scratch, error_.check
 
-local current = ffi.new("int32_t[1]")
-
-local function current_device(where)
-  checked(where, C.xchg_cuda_device_current(current, err))
-  return current[0]
-end
-
 --- The number of the device that is meant; the current one for nil.
 ---@param where string
 ---@param kind integer
@@ -29,8 +22,8 @@ end
 function M.resolve(where, kind, id)
   library.open(where)
   if kind == device.CUDA_HOST then return 0 end
-  if id == nil then return current_device(where) end
-  local count = C.xchg_cuda_known().devices
+  if id == nil then return devices.index(where) end
+  local count = library.known.devices
   if id >= count then
     error_.raise("unsupported_device", "%s: there is no '%s'; this machine has %d CUDA device%s, from cuda:0 on", where,
       device.shown(kind, id), count, count == 1 and "" or "s")
@@ -44,7 +37,7 @@ function M.empty(where, kind, id, head, dtype, ndim, extents, zero)
   library.open(where)
   zero = zero and 1 or 0
   local code = C.xchg_cuda_empty(arena, head, kind, id, dtype, ndim, extents, zero, err)
-  if code == memory.OUT_OF_MEMORY and memory.reclaim(kind == device.CUDA_HOST and current_device(where) or id) then
+  if code == memory.OUT_OF_MEMORY and memory.reclaim(kind == device.CUDA_HOST and devices.index(where) or id) then
     code = C.xchg_cuda_empty(arena, head, kind, id, dtype, ndim, extents, zero, err)
   end
   checked(where, code)
@@ -64,7 +57,7 @@ function M.fill(where, head, element)
   return require("xchg.cuda.copy").fill(where, head, element)
 end
 
-function M.simulated() return C.xchg_cuda_known().simulated ~= 0 end
+function M.simulated() return library.known.simulated ~= 0 end
 
 --- The budget of a device's memory, as it was; `bytes` over 0 are the new one.
 ---@return integer
@@ -78,7 +71,7 @@ function M.record(where, t, value)
   -- Memory of one device may be used on streams of others: only a default stream has to be told its device.
   local id
   if value == nil or type(value) == "number" then
-    id = t._device_type == device.CUDA_HOST and current_device(where) or t._device_id
+    id = t._device_type == device.CUDA_HOST and devices.index(where) or t._device_id
   end
   local record = stream.resolve(where, value, id)
   checked(where, C.xchg_cuda_record(arena, slots.head(t), record, err))

@@ -2,6 +2,8 @@
 
 local dtype = require "xchg.dtype"
 
+local next_key = require("xchg.lib").core.next
+
 local M = {}
 
 local FP16, BF16, FP8, COMPLEX = "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda/std/complex"
@@ -29,8 +31,8 @@ local spellings = {
 }
 
 local by_spelling = {}
-for name, row in pairs(types) do by_spelling[row[1]] = name end
-for spelling, name in pairs(spellings) do by_spelling[spelling] = name end
+for name, row in next_key, types do by_spelling[row[1]] = name end
+for spelling, name in next_key, spellings do by_spelling[spelling] = name end
 for _, name in ipairs(dtype.names) do
   if types[name] then by_spelling[name] = name end
 end

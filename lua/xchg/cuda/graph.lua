@@ -84,7 +84,7 @@ function M.graph(fn, options)
   end
   local state = capture("cuda.graph", LAUNCHABLE, fresh(device_.index("cuda.graph", options.device)), fn)
   return setmetatable({ _record = state.record, _hosts = state.hosts,
-    _device = state.record and tonumber(C.xchg_cuda_graph_device(state.record)) }, metatable)
+    _device = tonumber(C.xchg_cuda_graph_device(state.record)) }, metatable)
 end
 
 local function record_of(where, self)

@@ -45,19 +45,13 @@ function M.backend()
   return library.describe()
 end
 
--- Loaded or asked for when it is first used.
-local lazy = {
-  sim = function() return require "xchg.cuda.sim" end,
-}
-
+-- Asked for, or loaded, when it is first used.
 setmetatable(M, {
   __index = function(self, name)
     if name == "version" then return not library.reason() and library.version(library.known.runtime) or nil end
-    local load = lazy[name]
-    if not load then return nil end
-    local value = load()
-    rawset(self, name, value)
-    return value
+    if name ~= "sim" then return nil end
+    self.sim = require "xchg.cuda.sim"
+    return self.sim
   end,
 })
 
