@@ -137,8 +137,8 @@ def on_threads(_):
     """Other threads import, delete and collect meanwhile."""
 
     def work():
-        made = [capsules.Made() for _ in range(20)]
-        del made
+        for made in [capsules.Made() for _ in range(20)]:
+            made.drop()
         gc.collect()
 
     threads = [threading.Thread(target=work) for _ in range(3)]

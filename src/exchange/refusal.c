@@ -115,13 +115,15 @@ static int says_text(PyObject *object, const char *name) {
   return answer;
 }
 
-/* Whether the tensor stands for many inside torch.func, where it has no memory. */
+/* Whether the tensor stands for many inside torch.func, where it has no memory. Not asked of proxies: torch takes their
+ * word that they are tensors, and reads them as such. */
 static int is_functorch(PyObject *object) {
   static PyObject *question; /* under the GIL */
   PyObject *module = xchg__py.PyDict_GetItemString(xchg__py.PyImport_GetModuleDict(), "torch._C._functorch");
   PyObject *arguments[2];
   int answer;
-  if (module == NULL || intern(&question, "is_functorch_wrapped_tensor") == NULL)
+  if (module == NULL || xchg__producer_of(xchg__py_type(object))->family != XCHG_FAMILY_TORCH ||
+      intern(&question, "is_functorch_wrapped_tensor") == NULL)
     return 0;
   arguments[0] = module;
   arguments[1] = object;
