@@ -184,6 +184,9 @@ local function from_cdata(x, options)
   end
   local declaration = tostring(ffi.typeof(x)):match "^ctype<(.*)>$"
   local element, constant, dimensions, middle = parse(declaration)
+  if (middle ~= "" or #dimensions > 0) and tonumber(x) then -- a type is a cdata too, and its own type
+    error_.raise("wrong_type", "%s: this is the type %s; pass an array of it (ffi.new)", WHERE, declaration)
+  end
   if constant and options.readonly == false then refuse_writing(what) end
   if middle == "*" and #dimensions == 0 then return from_pointer(x, what, element, constant, options) end
   if middle == "(&)" and #dimensions > 0 then
