@@ -634,6 +634,69 @@ describe("host functions of a graph", function()
   end)
 end)
 
+describe("host functions of a graph that nobody holds any more", function()
+  local function collect()
+    jit.flush()
+    collectgarbage()
+    collectgarbage()
+  end
+
+  it("are given back with the graph, launched or not", function()
+    local kept = setmetatable({}, { __mode = "k" })
+    for _, launched in ipairs { true, false } do
+      local what = {}
+      kept[what] = true
+      local g = cuda.graph(function() cuda.current_stream():host(function() return what end, what) end)
+      if launched then
+        g:launch()
+        cuda.synchronize()
+      end
+    end
+    collect()
+    assert.is_nil(next(kept))
+  end)
+
+  it("still run for the replays that were launched", function()
+    local count = 0
+    cuda.graph(function() cuda.current_stream():host(function() count = count + 1 end) end):launch():launch()
+    collect()
+    cuda.synchronize()
+    assert.equal(2, count)
+  end)
+
+  it("run for each replay of a graph that captured theirs", function()
+    local count = 0
+    local inner = cuda.graph(function() cuda.current_stream():host(function() count = count + 1 end) end)
+    local outer = cuda.graph(function() inner:launch() end)
+    assert.equal(0, cuda.poll())
+    outer:launch()
+    inner:launch()
+    cuda.synchronize()
+    assert.equal(2, count)
+    inner:release()
+    outer:launch()
+    cuda.synchronize()
+    assert.equal(3, count)
+    outer:release()
+  end)
+
+  it("run again after an error, and in a replay that one of them launches", function()
+    local g, count = nil, 0
+    g = cuda.graph(function()
+      cuda.current_stream():host(function()
+        count = count + 1
+        if count == 1 then error "once" end
+        if count == 2 then g:launch() end
+      end)
+    end)
+    g:launch():launch()
+    assert.has_error(cuda.synchronize)
+    for _ = 1, 3 do cuda.synchronize() end
+    assert.equal(3, count)
+    g:release()
+  end)
+end)
+
 describe("a graph refuses", function()
   local function rows()
     local released = cuda.graph(function() end)

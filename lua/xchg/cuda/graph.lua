@@ -108,6 +108,7 @@ function methods:launch(on)
     queue = stream.resolve("graph.launch", on)
   end
   checked("graph.launch", C.xchg_cuda_graph_launch(record, queue, err))
+  host.replay(self._hosts, queue.capture ~= nil and host.captured ~= nil)
   return self
 end
 

@@ -14,7 +14,8 @@ local err, checked = error_.scratch, error_.check
 
 local host_box = ffi.typeof("xchg_cuda_host *[1]")
 
--- In the order of queueing. Those of graphs stay as long as the graph does: each replay reaches them once more.
+-- Those that a stream will come to, in the order of queueing. A graph holds its own; they are here while a replay has not
+-- come to them.
 local waiting = {}
 
 local function release(entry)
@@ -32,8 +33,9 @@ function M.queue(where, record, fn, ...)
   if type(fn) ~= "function" then
     error_.raise("wrong_type", "%s: a function is expected, got %s", where, check.describe(fn))
   end
-  local entry = { fn = fn, n = select("#", ...), seen = 0, capture = record.capture ~= nil, ... }
-  waiting[#waiting + 1] = entry -- before it is queued: nothing may fail afterwards
+  local list = record.capture ~= nil and M.captured or waiting
+  local entry = { fn = fn, n = select("#", ...), seen = 0, capture = list ~= waiting, due = 0, graphs = 1, ... }
+  list[#list + 1] = entry -- before it is queued: nothing may fail afterwards
   local box = host_box()
   local code = C.xchg_cuda_host_queue(box, record, err)
   if code < 0 then
@@ -41,15 +43,37 @@ function M.queue(where, record, fn, ...)
     checked(where, code)
   end
   entry.record = ffi.gc(box[0], C.xchg_cuda_host_release)
-  if entry.capture and M.captured then M.captured[#M.captured + 1] = entry end
   return entry
+end
+
+--- A graph is replayed: its functions are waited for once more, or belong to the graph that captures the replay, too.
+---@param entries table
+---@param capturing boolean
+function M.replay(entries, capturing)
+  for _, entry in ipairs(entries) do
+    if capturing then
+      entry.graphs = entry.graphs + 1
+      M.captured[#M.captured + 1] = entry
+    else
+      entry.due = (entry.due + 1) % 2 ^ 32
+      if not entry.listed then
+        entry.listed = true
+        waiting[#waiting + 1] = entry
+      end
+    end
+  end
 end
 
 --- Forgets functions that a graph held.
 function M.drop(entries)
-  for _, entry in ipairs(entries) do
-    entry.dropped = true
-    entry.fn = nothing
+  for i, entry in ipairs(entries) do
+    entries[i] = nil
+    entry.graphs = entry.graphs - 1
+    if entry.graphs == 0 then
+      entry.dropped = true
+      entry.fn = nothing
+      if not entry.listed then release(entry) end
+    end
   end
 end
 
@@ -63,6 +87,8 @@ local function tidy()
     waiting[i] = nil
     if entry.dropped then
       release(entry)
+    elseif entry.capture and entry.seen == entry.due then
+      entry.listed = false
     else
       kept = kept + 1
       waiting[kept] = entry
