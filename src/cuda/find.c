@@ -60,9 +60,9 @@ __attribute__((format(printf, 2, 3))) static void say(search *self, const char *
   fprintf(self->report, "%s\n", line);
 }
 
-static const char *path_of(void *handle, const char *asked) {
+const char *xchg__find_file_of(void *handle) {
   struct link_map *map = NULL;
-  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] != '\0' ? map->l_name : asked;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
 static int was_tried(search *self, void *handle) {
@@ -83,8 +83,10 @@ static void refused(search *self, const char *path, const char *why) {
 
 /* Whether an open library will do; 1 ends the search. */
 static int take(search *self, void *handle, const char *asked, const char *how) {
-  const char *path = path_of(handle, asked);
+  const char *path = xchg__find_file_of(handle);
   char why[512] = "";
+  if (path[0] == '\0')
+    path = asked;
   self->met++;
   if (was_tried(self, handle))
     return 0;

@@ -33,6 +33,9 @@ typedef struct {
 int xchg__find(const xchg__find_what *what, const xchg_cuda_places *places, xchg__found *out);
 void xchg__found_free(xchg__found *found);
 
+/* The file of an open library; static, "" where the loader does not tell. */
+const char *xchg__find_file_of(void *handle);
+
 /* 1 where a library of one of these names, or a variable that names it, makes looking into wheels needless: asking a
  * Python for its folders may take a second. */
 int xchg__find_needs_folders(const xchg__find_what *what);

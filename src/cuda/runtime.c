@@ -1,7 +1,6 @@
 #include "cuda/runtime.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -111,7 +110,7 @@ static void count_explain(int code, char *why, size_t room) {
  * and asks for a real one. NULL otherwise. */
 static const char *simulated_driver(void) {
   void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-  return driver != NULL && dlsym(driver, "xsim_version") != NULL ? xchg__simulator_file_of(driver) : NULL;
+  return driver != NULL && dlsym(driver, "xsim_version") != NULL ? xchg__find_file_of(driver) : NULL;
 }
 
 /* Whether a runtime will do: the accept of a search. Fills the tables and the numbers in facts. */
@@ -159,7 +158,7 @@ static int runtime_accept(void *handle, const char *path, void *simulated, char 
     return -1;
   }
   facts.devices = devices < XCHG_CUDA_MAX_DEVICES ? devices : XCHG_CUDA_MAX_DEVICES;
-  facts.driver_path = xchg__simulator_file_of(driver);
+  facts.driver_path = xchg__find_file_of(driver);
   return 0;
 }
 

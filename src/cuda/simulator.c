@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/find.h"
 #include "cuda/runtime.h"
 
 enum { VERSION = 1 /* of the simulator's own interface */ };
@@ -20,11 +20,6 @@ static void *handle;
 static char file_opened[PATH_MAX];
 static size_t (*report_read)(size_t, char *, size_t, uint64_t *);
 
-const char *xchg__simulator_file_of(void *library) {
-  struct link_map *map = NULL;
-  return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
-}
-
 /* The driver that is in the process and is not the simulator at `file`; NULL for none. */
 static const char *rival(void *simulator) {
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -33,7 +28,7 @@ static const char *rival(void *simulator) {
   if (driver == NULL)
     return NULL;
   theirs = dlsym(driver, "xsim_version");
-  path = xchg__simulator_file_of(driver); /* of the loader: stays while the library does, and that is not ours to end */
+  path = xchg__find_file_of(driver); /* of the loader: stays while the library does, and that is not ours to end */
   dlclose(driver);
   return theirs != ours ? path : NULL;
 }
@@ -66,7 +61,7 @@ int xchg__simulator_load(const char *file, xchg_error *err) {
       return xchg__error_set(err, XCHG_E_NO_CUDA, "cuda: a part of the simulated device cannot be opened: %.700s",
                              length >= (int)sizeof path ? "its path is too long" : dlerror());
   }
-  snprintf(file_opened, sizeof file_opened, "%s", xchg__simulator_file_of(library));
+  snprintf(file_opened, sizeof file_opened, "%s", xchg__find_file_of(library));
   *(void **)(void *)&report_read = dlsym(library, "xsim_report");
   handle = library;
   return 0;

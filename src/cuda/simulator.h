@@ -12,7 +12,4 @@ int xchg__simulator_load(const char *file, xchg_error *err);
 const char *xchg__simulator_file(void);
 void *xchg__simulator_handle(void);
 
-/* The file of an open library; static, "" where the loader does not tell. */
-const char *xchg__simulator_file_of(void *handle);
-
 #endif
