@@ -153,6 +153,8 @@ describe("docs/api.md", function()
       function() xchg.from_dlpack(np.zeros(1), options) end,
       function() xchg.from_cai(np.zeros(1), options) end,
       function() xchg.from_buffer(np.zeros(1), options) end,
+      function() xchg.asarray(np.zeros(1), options) end,
+      function() xchg.into(t, np.zeros(1), options) end,
       function() t:to("float32", options) end,
       function() t:tostring(options) end,
       function() py.configure(options) end,

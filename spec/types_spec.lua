@@ -159,7 +159,8 @@ describe("the annotations", function()
     local rows = {
       { "lua/xchg/create.lua", { "empty", "zeros", "ones", "full", "tensor" } },
       { "lua/xchg/copy.lua", { "equal" } }, { "lua/xchg/slots.lua", { "is_tensor", "stats", "budget" } },
-      { "lua/xchg/buffer.lua", { "from_buffer" } },
+      { "lua/xchg/buffer.lua", { "from_buffer" } }, { "lua/xchg/asarray.lua", { "asarray" } },
+      { "lua/xchg/into.lua", { "into" } },  { "lua/xchg/probe.lua", { "probe" } },
       { "lua/xchg/exchange.lua", { "from_dlpack", "from_cai" } },
     }
     local told = { _VERSION = true, python = true, cuda = true }

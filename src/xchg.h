@@ -180,6 +180,9 @@ XCHG_API int32_t xchg_tensor_view(xchg_arena *arena, xchg_tensor *out, const xch
 /* Gives the slot up and turns `tensor` into a released one; nothing to do on a released one.
  * Memory whose release may run Python is queued. */
 XCHG_API void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor);
+/* `tensor` gives its memory back, as if released, and becomes what `other` was, which is a released one then: the same
+ * cdata and slot with other memory. Both live, of one dtype and of this state; else nothing happens. */
+XCHG_API void xchg_tensor_take(xchg_arena *arena, xchg_tensor *tensor, xchg_tensor *other);
 
 /* Copies src into dst: broadcast to dst's shape, cast to its dtype. Overlap is allowed; a dst that
  * repeats an element (stride 0) is not. The same dtype keeps every bit. Floats to integers truncate and

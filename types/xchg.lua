@@ -21,7 +21,7 @@
 ---@field itemsize number bytes of one element, a fraction where elements are packed
 ---@field nbytes integer bytes of all elements
 ---@field readonly boolean
----@field protocol "exchange_api"|"dlpack"|"cai"|"buffer"|"lua" how the memory came here
+---@field protocol "exchange_api"|"dlpack"|"cai"|"buffer"|"array_struct"|"array_interface"|"array"|"lua" how the memory came here
 ---@field owner any the Python object that the memory came from; nil for our own and for raw capsules
 ---@field data ffi.cdata* typed pointer to the first element, from 0 on, unchecked; constant if read-only; host only
 ---@field ptr ffi.cdata* the same for memory of any device, to be passed on

@@ -161,19 +161,25 @@ local function from_table(where, row, values, shape)
   return t
 end
 
+--- The same for another function.
+---@param where string
+function M.of_values(where, values, options)
+  local shape, leaf = measure(where, values)
+  local row, kind, id = parse(where, options, dtype_of(leaf))
+  local t = from_table(where, row, values, shape)
+  if kind == device.CPU then return t end
+  local there = copy.copy(where, make(where, row, false, shape, kind, id), t)
+  slots.release(t)
+  return there
+end
+
 --- A tensor with the elements of a nested table (or of one number). float64 unless `dtype` says otherwise;
 --- the first element makes it bool, int64, uint64 or complex128 where it is one of those.
 ---@param values table|number|boolean|ffi.cdata*
 ---@param options xchg.CreateOptions?
 ---@return xchg.Tensor
 function M.tensor(values, options)
-  local shape, leaf = measure("tensor", values)
-  local row, kind, id = parse("tensor", options, dtype_of(leaf))
-  local t = from_table("tensor", row, values, shape)
-  if kind == device.CPU then return t end
-  local there = copy.copy("tensor", make("tensor", row, false, shape, kind, id), t)
-  slots.release(t)
-  return there
+  return M.of_values("tensor", values, options)
 end
 
 --- Writes a number, a tensor or a nested table to all of a view: t[{...}] = value.

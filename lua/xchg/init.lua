@@ -1,8 +1,11 @@
 --- xchg: tensors of Python libraries in LuaJIT, without a copy.
 
+local asarray = require "xchg.asarray"
 local buffer = require "xchg.buffer"
 local device = require "xchg.device"
 local exchange = require "xchg.exchange"
+local into = require "xchg.into"
+local probe = require "xchg.probe"
 local python = require "xchg.python"
 local tensor = require "xchg.tensor"
 
@@ -12,7 +15,7 @@ local M = {
   _VERSION = "0.1.0",
   python = python,
   from_dlpack = exchange.from_dlpack, from_cai = exchange.from_cai,
-  from_buffer = buffer.from_buffer,
+  from_buffer = buffer.from_buffer, asarray = asarray.asarray, into = into.into, probe = probe.probe,
   empty = tensor.empty, zeros = tensor.zeros, ones = tensor.ones, full = tensor.full, tensor = tensor.tensor,
   equal = tensor.equal, is_tensor = tensor.is_tensor,
   stats = tensor.stats, budget = tensor.budget,

@@ -344,17 +344,22 @@ int32_t xchg_tensor_view(xchg_arena *arena, xchg_tensor *out, const xchg_tensor 
   return rc;
 }
 
+/* A slot that a finalizer gives up: a sweep outside frees it. */
+static void slot_doom(xchg_slots *slots, xchg_slot *slot) {
+  slot->doomed = 1;
+  slots->doomed++;
+  slots->changes++;
+  slots->doomed_bytes += slot->storage->release.bytes;
+  slots->head.attention |= XCHG_ATTEND_SWEEP;
+}
+
 /* Inside a finalizer: Lua code that was interrupted may be about to read an element, in the interpreter even between
  * its check and the load. So the head says released, but what it pointed to stays until the next sweep outside. */
 static void tensor_doom(xchg_slots *slots, xchg_tensor *tensor, xchg_slot *slot) {
   tensor->_slot = 0;
   tensor->_size = 0;
   tensor->_rank = -1;
-  slot->doomed = 1;
-  slots->doomed++;
-  slots->changes++;
-  slots->doomed_bytes += slot->storage->release.bytes;
-  slots->head.attention |= XCHG_ATTEND_SWEEP;
+  slot_doom(slots, slot);
 }
 
 int xchg__slots_doomed_few(const xchg_slots *slots) {
@@ -380,6 +385,45 @@ void xchg_tensor_release(xchg_arena *arena, xchg_tensor *tensor) {
   bytes = slot->storage->release.bytes;
   place = slot->storage->place;
   xchg__slot_free(slots, number);
+  xchg__slots_notice(slots, place, bytes);
+}
+
+static void slots_exchange(xchg_slot *a, xchg_slot *b, int32_t ndim) {
+  xchg_storage *storage = a->storage;
+  a->storage = b->storage;
+  b->storage = storage;
+  if (b->dims == b->inline_dims) {
+    memcpy(a->dims, b->dims, 2 * (size_t)ndim * sizeof *a->dims);
+    return;
+  }
+  slot_shrink(a);
+  a->dims = b->dims;
+  a->capacity = b->capacity;
+  b->dims = b->inline_dims;
+  b->capacity = XCHG_SLOT_INLINE;
+}
+
+void xchg_tensor_take(xchg_arena *arena, xchg_tensor *tensor, xchg_tensor *other) {
+  xchg_slots *slots = (xchg_slots *)arena;
+  int32_t number = tensor->_slot, gone = other->_slot;
+  xchg_slot *slot = xchg__slot_get(slots, number), *left = xchg__slot_get(slots, gone);
+  int64_t bytes;
+  int32_t place;
+  if (slot == NULL || left == NULL || number == gone)
+    return;
+  slots_exchange(slot, left, other->_ndim);
+  *tensor = *other;
+  tensor->_slot = number;
+  tensor->_shape = slot->dims;
+  tensor->_strides = slot->dims + other->_ndim;
+  xchg__tensor_poison(other);
+  if (slots->collecting != NULL && slots->collecting(slots->lua)) {
+    slot_doom(slots, left);
+    return;
+  }
+  bytes = left->storage->release.bytes;
+  place = left->storage->place;
+  xchg__slot_free(slots, gone);
   xchg__slots_notice(slots, place, bytes);
 }
 

@@ -21,6 +21,11 @@ int xchg__capsule_is_legacy(PyObject *object);
  * The capsule stays the owner. GIL held; leaves no exception. */
 int xchg__capsule_open(xchg__capsule *out, PyObject *object, const char *from, xchg_error *err);
 
+/* The version of DLPack that it follows; 0.0 for a legacy one. */
+static inline DLPackVersion xchg__capsule_version(const xchg__capsule *capsule) {
+  return capsule->versioned ? ((const DLManagedTensorVersioned *)capsule->managed)->version : (DLPackVersion){0, 0};
+}
+
 /* The capsule is used up: its managed tensor now belongs to whoever calls this. Cannot fail. */
 void xchg__capsule_commit(const xchg__capsule *capsule);
 

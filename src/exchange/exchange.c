@@ -9,9 +9,13 @@
 #include "exchange/buffer.h"
 #include "exchange/from_cai.h"
 #include "exchange/from_dlpack.h"
+#include "exchange/offer.h"
 #include "exchange/order.h"
+#include "exchange/probe.h"
 #include "exchange/producer.h"
 #include "exchange/refusal.h"
+#include "exchange/resolve.h"
+#include "exchange/sequence.h"
 #include "lua/cdata.h"
 #include "lua/raise.h"
 #include "lua/tensor.h"
@@ -63,38 +67,13 @@ static void rename_failure(xchg_error *err, const char *where) {
   memcpy(err->message, text, sizeof text);
 }
 
-/* A new tensor, and with XCHG_COPY_ALWAYS whether its producer made the copy; or nil and device type and number, where
- * CUDA must be opened or the stream be told first. The fields of the request are the caller's, 0 where not said. Not behind the
- * common door: nothing of Lua that could raise runs inside, so that the protected call is only paid for on failure. */
-static int import(lua_State *L, const char *where, import_body body, xchg__request *request) {
-  PyObject *object = xchg__object_get(L, 1);
-  xchg_tensor head;
-  xchg__gil_state gil;
-  xchg_error err;
-  int code, prepared, raised = 0;
-  err.code = 0;
-  request->slots = lua_touserdata(L, lua_upvalueindex(1));
-  request->unfinished = NULL;
-  request_stream(L, 2, request);
-  if (object == NULL)
-    return xchg__raisef(L, XCHG_E_TYPE, "%s: expected a Python object, got %s; Lua values go through xchg.tensor",
-                        where, luaL_typename(L, 1));
-  prepared = xchg__tensor_prepare(L, request->slots);
-  if (xchg__gil_enter(&gil, &err) != 0)
-    return xchg__raise(L, &err);
-  code = body(request, &head, object, &err);
-  if (code < 0 && xchg__py.PyErr_Occurred() != NULL) {
-    lua_pushvalue(L, lua_upvalueindex(2));
-    raised = lua_pcall(L, 0, 1, 0) == LUA_ERRRUN;
-  }
-  xchg__gil_leave(gil);
-  if (code == 0)
-    code = import_finish(request, &head, &err);
-  if (code == 0) {
-    xchg__tensor_publish(L, request->slots, &head, prepared);
-    if (request->copy != XCHG_COPY_ALWAYS)
-      return 1;
-    lua_pushboolean(L, request->copied);
+/* What an import leaves on the stack in place of a tensor: nil and what the object is, or which device is needed; or raises.
+ * `raised`: the error object of the producer's exception is on the stack top. */
+static int import_failed(lua_State *L, const char *where, const xchg__request *request, int code, int raised,
+                         xchg_error *err) {
+  if (code == XCHG_IS_SCALAR || code == XCHG_IS_SEQUENCE) {
+    lua_pushnil(L);
+    lua_pushstring(L, code == XCHG_IS_SCALAR ? "scalar" : "sequence");
     return 2;
   }
   if (code == XCHG_NEEDS) {
@@ -103,15 +82,62 @@ static int import(lua_State *L, const char *where, import_body body, xchg__reque
     lua_pushinteger(L, request->needed.device_id);
     return 3;
   }
-  rename_failure(&err, where);
+  rename_failure(err, where);
   if (!raised)
-    return xchg__raise(L, &err);
+    return xchg__raise(L, err);
   /* The producer's exception, with our words for it: type, traceback and value stay. */
-  lua_pushstring(L, xchg_error_name(err.code));
+  lua_pushstring(L, xchg_error_name(err->code));
   lua_setfield(L, -2, "code");
-  lua_pushstring(L, err.message);
+  lua_pushstring(L, err->message);
   lua_setfield(L, -2, "message");
   return lua_error(L);
+}
+
+/* Fills a head. 0; or a code for import_failed. Not behind the common door: nothing of Lua that could raise runs inside, so
+ * that the protected call is only paid for on failure. */
+static int import_head(lua_State *L, import_body body, xchg__request *request, PyObject *object, xchg_tensor *head,
+                       int *raised, xchg_error *err) {
+  xchg__gil_state gil;
+  int code;
+  err->code = 0;
+  *raised = 0;
+  if (xchg__gil_enter(&gil, err) != 0)
+    return err->code;
+  code = body(request, head, object, err);
+  if (code < 0 && xchg__py.PyErr_Occurred() != NULL) {
+    lua_pushvalue(L, lua_upvalueindex(2));
+    *raised = lua_pcall(L, 0, 1, 0) == LUA_ERRRUN;
+  }
+  xchg__gil_leave(gil);
+  return code == 0 ? import_finish(request, head, err) : code;
+}
+
+static PyObject *import_begin(lua_State *L, const char *where, xchg__request *request) {
+  PyObject *object = xchg__object_get(L, 1);
+  request->slots = lua_touserdata(L, lua_upvalueindex(1));
+  request->unfinished = NULL;
+  request_stream(L, 2, request);
+  if (object == NULL)
+    xchg__raisef(L, XCHG_E_TYPE, "%s: expected a Python object, got %s; Lua values go through xchg.tensor", where,
+                 luaL_typename(L, 1));
+  return object;
+}
+
+/* A new tensor, and with XCHG_COPY_ALWAYS whether its producer made the copy; or nil and device type and number, where
+ * CUDA must be opened or the stream be told first. The fields of the request are the caller's, 0 where not said. */
+static int import(lua_State *L, const char *where, import_body body, xchg__request *request) {
+  PyObject *object = import_begin(L, where, request);
+  xchg_tensor head;
+  xchg_error err;
+  int raised, prepared = xchg__tensor_prepare(L, request->slots);
+  int code = import_head(L, body, request, object, &head, &raised, &err);
+  if (code != 0)
+    return import_failed(L, where, request, code, raised, &err);
+  xchg__tensor_publish(L, request->slots, &head, prepared);
+  if (request->copy != XCHG_COPY_ALWAYS)
+    return 1;
+  lua_pushboolean(L, request->copied);
+  return 2;
 }
 
 /* exchange.from_dlpack(object, stream, copy, writable, protocols, device type, device number): `copy` true, false or
@@ -157,6 +183,87 @@ static int exchange_from_array_struct(lua_State *L) {
 
 static int exchange_from_array_interface(lua_State *L) {
   return import_host(L, "asarray", xchg__from_array_interface);
+}
+
+/* The protocols that a string of their numbers names. */
+static void request_protocols(lua_State *L, int index, xchg__request *request) {
+  size_t length;
+  const char *numbers = luaL_checklstring(L, index, &length);
+  luaL_argcheck(L, length <= sizeof request->protocols, index, "too many protocols");
+  memcpy(request->protocols, numbers, length);
+  request->protocol_count = (int)length;
+}
+
+/* exchange.asarray(object, stream, protocols, place): as the others, with a place (from 1) for an element of a list; for an
+ * object without any of the protocols nil and "scalar" or "sequence" where it is that. */
+static int exchange_asarray(lua_State *L) {
+  xchg__request request = {0};
+  request_protocols(L, 3, &request);
+  request.wait = XCHG_WAIT_EVENT;
+  request.dtype = XCHG_DTYPE_NONE;
+  request.plain = 1;
+  if (lua_isnoneornil(L, 4))
+    return import(L, "asarray", xchg__resolve, &request);
+  request.item = (int64_t)luaL_checknumber(L, 4) - 1;
+  return import(L, "asarray", xchg__resolve_item, &request);
+}
+
+/* exchange.probe(object, stream, protocols): as exchange.asarray, and with a tensor the version of DLPack that it came by. */
+static int exchange_probe(lua_State *L) {
+  xchg__request request = {0};
+  int results;
+  request_protocols(L, 3, &request);
+  request.plain = 1;
+  results = import(L, "probe", xchg__resolve, &request);
+  if (lua_isnil(L, -results))
+    return results;
+  lua_pushinteger(L, (lua_Integer)request.version.major);
+  lua_pushinteger(L, (lua_Integer)request.version.minor);
+  return results + 2;
+}
+
+/* exchange.into(object, stream, protocols, tensor, writable): true, and the tensor is what the object is then; or nil, as above. A
+ * released tensor comes back to life. */
+static int exchange_into(lua_State *L) {
+  xchg__request request = {0};
+  const void *payload;
+  xchg_tensor *tensor, head;
+  xchg_error err;
+  PyObject *object = import_begin(L, "into", &request);
+  int code, raised, number;
+  request_protocols(L, 3, &request);
+  request.wait = XCHG_WAIT_EVENT;
+  if (xchg__cdata_look(L, 4, &payload) != XCHG_CDATA_TENSOR)
+    return xchg__raisef(L, XCHG_E_TYPE, "into: expected a tensor, got %s", luaL_typename(L, 4));
+  tensor = (xchg_tensor *)(uintptr_t)payload;
+  number = tensor->_slot;
+  if (number != 0 && !xchg__tensor_is_live(L, 4, tensor))
+    return xchg__raisef(L, XCHG_E_ARGUMENT, "into: this is a copy of a tensor's bytes; clone() copies tensors");
+  request.expected = tensor->_dtype;
+  request.writable = lua_toboolean(L, 5);
+  code = import_head(L, xchg__resolve_as, &request, object, &head, &raised, &err);
+  if (code != 0)
+    return import_failed(L, "into", &request, code, raised, &err);
+  if (number == 0 && tensor->_slot == 0) {
+    xchg__tensor_revive(L, request.slots, 4, &head);
+  } else {
+    xchg_tensor_take(&request.slots->head, tensor, &head);
+    request.slots->head.busy -= request.slots->head.busy > 0;
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* exchange.order(): the protocols in the order in which they are asked, as a string of their numbers. */
+static int exchange_order(lua_State *L) {
+  lua_pushstring(L, (const char *)xchg__resolve_order());
+  return 1;
+}
+
+/* exchange.lookups(): how many names were looked for in types. */
+static int exchange_lookups(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)xchg__offer_lookups());
+  return 1;
 }
 
 /* exchange.owner(slot number): the Python object that a tensor came from, or nil. */
@@ -230,10 +337,23 @@ void xchg__exchange_open(lua_State *L) {
   lua_pushvalue(L, arena);
   lua_pushcclosure(L, exchange_producer, 1);
   lua_setfield(L, -2, "producer");
+  register_import(L, arena, "asarray", exchange_asarray);
+  register_import(L, arena, "into", exchange_into);
+  register_import(L, arena, "probe", exchange_probe);
   register_import(L, arena, "from_buffer", exchange_from_buffer);
   register_import(L, arena, "from_array_struct", exchange_from_array_struct);
   register_import(L, arena, "from_array_interface", exchange_from_array_interface);
   lua_pushcfunction(L, exchange_misses);
   lua_setfield(L, -2, "misses");
+  xchg__door_push(L, xchg__sequence_walk, 0);
+  lua_setfield(L, -2, "walk");
+  xchg__door_push(L, xchg__sequence_write, 0);
+  lua_setfield(L, -2, "write");
+  xchg__door_push(L, xchg__probe_peek, 0);
+  lua_setfield(L, -2, "peek");
+  lua_pushcfunction(L, exchange_order);
+  lua_setfield(L, -2, "order");
+  lua_pushcfunction(L, exchange_lookups);
+  lua_setfield(L, -2, "lookups");
   lua_remove(L, arena);
 }

@@ -114,6 +114,7 @@ int xchg__from_api(xchg__request *request, xchg_tensor *out, const xchg__produce
                    xchg_error *refusal, xchg_error *err) {
   if (producer->api == NULL)
     return XCHG_OTHERWISE;
+  request->version = producer->api->header.version;
   return producer->family == XCHG_FAMILY_TORCH ? from_torch(request, out, producer->api, object, err)
                                                : from_other(request, out, producer->api, object, refusal, err);
 }

@@ -132,6 +132,8 @@ static int adopt_capsule(xchg__request *request, xchg_tensor *out, PyObject *cap
     xchg__py.PyErr_Clear();
   code = xchg__capsule_open(&opened, capsule, WHERE, err);
   if (code == 0)
+    request->version = xchg__capsule_version(&opened);
+  if (code == 0)
     code = xchg__descriptor_check(&checked, opened.tensor, opened.flags, PROTOCOL, err);
   if (code == 0)
     code = check_place(request, from, &checked, err);

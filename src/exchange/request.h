@@ -23,6 +23,9 @@ typedef enum { XCHG_COPY_IF_NEEDED, XCHG_COPY_ALWAYS, XCHG_COPY_NEVER } xchg__co
  * the stream told where the caller was to be asked. */
 enum { XCHG_NEEDS = 2 };
 
+/* Nor are these: the object has no protocol, but is a number, or holds other objects. */
+enum { XCHG_IS_SCALAR = 3, XCHG_IS_SEQUENCE = 4 };
+
 typedef struct {
   xchg_slots *slots;
   xchg__order order;
@@ -31,10 +34,16 @@ typedef struct {
   xchg__copy copy;          /* from_dlpack only, as all that follow */
   DLDevice device;          /* on which the memory shall be; device_type 0: where it is */
   int copied;               /* after success with XCHG_COPY_ALWAYS: the producer made a copy that is ours alone */
+  int32_t dtype;            /* of raw items; XCHG_DTYPE_NONE: not said. Not from_dlpack */
   xchg__wait wait;          /* from_cai only, as all that follow */
-  int32_t dtype;            /* of raw items; XCHG_DTYPE_NONE: not said */
   uint32_t allowed;         /* protocols that may be used, bit 1 << XCHG_PROTOCOL_*; 0: any */
-  DLDevice needed;          /* after XCHG_NEEDS; device_id -1: not known yet */
+  uint8_t protocols[16];    /* for xchg__resolve: XCHG_PROTOCOL_*, in the order in which they are asked */
+  int protocol_count;
+  int plain;             /* for xchg__resolve: numbers and sequences are told apart from what is neither */
+  int64_t item;          /* for xchg__resolve_item: place in the list, from 0 */
+  int32_t expected;      /* for xchg__resolve_as: the dtype that it must have */
+  DLPackVersion version; /* of the DLPack that was read: 0.0 of a legacy capsule, and of other protocols */
+  DLDevice needed;       /* after XCHG_NEEDS; device_id -1: not known yet */
   /* With XCHG_WAIT_HOST, after success: to be waited for without the GIL, which host functions in it may need. */
   void *unfinished;
   int32_t unfinished_device;

@@ -87,3 +87,29 @@ void xchg__tensor_publish(lua_State *L, xchg_slots *slots, const xchg_tensor *he
     lua_call(L, 0, 0);
   }
 }
+
+static void push_tensors(lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, XCHG_REGISTRY_TENSOR);
+  lua_rawgeti(L, -1, TENSORS);
+  lua_remove(L, -2);
+}
+
+int xchg__tensor_is_live(lua_State *L, int index, const xchg_tensor *head) {
+  int live;
+  if (head->_slot == 0)
+    return 0;
+  push_tensors(L);
+  lua_rawgeti(L, -1, head->_slot);
+  live = lua_rawequal(L, -1, index);
+  lua_pop(L, 2);
+  return live;
+}
+
+void xchg__tensor_revive(lua_State *L, xchg_slots *slots, int index, const xchg_tensor *head) {
+  push_tensors(L);
+  lua_pushvalue(L, index);
+  lua_rawseti(L, -2, head->_slot); /* may raise out of memory: the next sweep frees the slot */
+  lua_pop(L, 1);
+  memcpy((void *)(uintptr_t)lua_topointer(L, index), head, sizeof *head);
+  slots->head.busy -= slots->head.busy > 0;
+}

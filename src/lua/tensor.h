@@ -23,4 +23,10 @@ int xchg__tensor_prepare(lua_State *L, xchg_slots *slots);
  * and then loses nothing. */
 void xchg__tensor_publish(lua_State *L, xchg_slots *slots, const xchg_tensor *head, int prepared);
 
+/* Whether the cdata at `index`, whose payload is `head`, is the tensor of its slot. */
+int xchg__tensor_is_live(lua_State *L, int index, const xchg_tensor *head);
+
+/* Makes the released cdata at `index` the tensor of a head that was just filled. As xchg__tensor_publish. */
+void xchg__tensor_revive(lua_State *L, xchg_slots *slots, int index, const xchg_tensor *head);
+
 #endif

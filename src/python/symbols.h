@@ -49,6 +49,7 @@
   O(int, PyObject_GetOptionalAttr, (PyObject *, PyObject *, PyObject **)) /* 3.13 */                                   \
   O(int, _PyObject_LookupAttr, (PyObject *, PyObject *, PyObject **))     /* to 3.12 */                                \
   R(int, PyObject_SetAttr, (PyObject *, PyObject *, PyObject *))                                                       \
+  R(PyObject *, PyObject_GenericGetDict, (PyObject *, void *))                                                         \
   R(PyObject *, PyObject_GetItem, (PyObject *, PyObject *))                                                            \
   R(int, PyObject_SetItem, (PyObject *, PyObject *, PyObject *))                                                       \
   R(int, PyObject_DelItem, (PyObject *, PyObject *))                                                                   \
@@ -69,6 +70,7 @@
   R(int, PyType_IsSubtype, (PyObject *, PyObject *))                                                                   \
   R(int, PySequence_Contains, (PyObject *, PyObject *))                                                                \
   R(PyObject *, PySequence_GetItem, (PyObject *, Py_ssize_t))                                                          \
+  R(int, PySequence_Check, (PyObject *))                                                                               \
   R(PyObject *, PySequence_List, (PyObject *))                                                                         \
   R(PyObject *, PySequence_Tuple, (PyObject *))                                                                        \
   /* numbers */                                                                                                        \
@@ -90,6 +92,8 @@
   R(unsigned long long, PyLong_AsUnsignedLongLong, (PyObject *))                                                       \
   R(PyObject *, PyFloat_FromDouble, (double))                                                                          \
   R(double, PyFloat_AsDouble, (PyObject *))                                                                            \
+  R(double, PyComplex_RealAsDouble, (PyObject *))                                                                      \
+  R(double, PyComplex_ImagAsDouble, (PyObject *))                                                                      \
   /* strings */                                                                                                        \
   R(PyObject *, PyUnicode_FromStringAndSize, (const char *, Py_ssize_t))                                               \
   R(PyObject *, PyUnicode_InternFromString, (const char *))                                                            \
@@ -106,6 +110,8 @@
   R(PyObject *, PyTuple_GetItem, (PyObject *, Py_ssize_t))      /* borrowed */                                         \
   R(Py_ssize_t, PyTuple_Size, (PyObject *))                                                                            \
   R(PyObject *, PyList_New, (Py_ssize_t))                                                                              \
+  R(PyObject *, PyList_GetItem, (PyObject *, Py_ssize_t)) /* borrowed */                                               \
+  R(Py_ssize_t, PyList_Size, (PyObject *))                                                                             \
   R(int, PyList_SetItem, (PyObject *, Py_ssize_t, PyObject *)) /* steals */                                            \
   R(int, PyList_Append, (PyObject *, PyObject *))                                                                      \
   R(PyObject *, PyDict_New, (void))                                                                                    \
@@ -145,6 +151,11 @@
   D(_Py_FalseStruct)                                                                                                   \
   D(PyBaseObject_Type)                                                                                                 \
   D(PyFloat_Type)                                                                                                      \
+  D(PyLong_Type)                                                                                                       \
+  D(PyBool_Type)                                                                                                       \
+  D(PyComplex_Type)                                                                                                    \
+  D(PyList_Type)                                                                                                       \
+  D(PyTuple_Type)                                                                                                      \
   D(PyCapsule_Type)                                                                                                    \
   D(PyMethodDescr_Type)                                                                                                \
   D(PySet_Type)                                                                                                        \

@@ -1,0 +1,289 @@
+--- asarray: a tensor of anything that holds numbers.
+--
+-- Arrays are shared, through the first protocol that they have (src/exchange/resolve.c); numbers and sequences become
+-- memory of their own; sequences of arrays are stacked, with one allocation and one copy each.
+
+local ffi = require "ffi"
+local lib = require "xchg.lib"
+local allocate = require "xchg.allocate"
+local buffer = require "xchg.buffer"
+local check = require "xchg.check"
+local create = require "xchg.create"
+local device = require "xchg.device"
+local dtypes = require "xchg.dtype"
+local error_ = require "xchg.error"
+local protocols = require "xchg.protocols"
+local resolve = require "xchg.resolve"
+local slots = require "xchg.slots"
+local stack = require "xchg.stack"
+local view = require "xchg.view"
+
+local M = {}
+
+local C, doors = lib.C, lib.core.exchange
+local is_tensor, release = slots.is_tensor, slots.release
+local item = lib.core.python.get
+
+local function import(x, wanted, place)
+  return resolve.import("asarray", x, wanted.stream, wanted.protocols, place)
+end
+
+-- ---- what is asked for --------------------------------------------------------------------------------
+
+local known = {
+  dtype = "string", device = "string|table", copy = "boolean", protocols = "table", readonly = "boolean",
+  stream = "number|table|cdata|userdata",
+}
+
+---@class xchg.AsarrayOptions
+---@field dtype xchg.dtype?              casts
+---@field device string|xchg.Device?     copies there
+---@field copy boolean?                  true: always; false: never, and raises where one is needed; nil: if needed
+---@field protocols string[]?            only these, in this order
+---@field readonly boolean?              true: the tensor is read-only; false: raises where the memory is
+---@field stream any                     as in from_dlpack
+
+-- The options read once: { row, kind, id, numbers of the protocols, ... }.
+local function read(options)
+  options = check.options("asarray", options, known)
+  local wanted = { copy = options.copy, readonly = options.readonly, stream = options.stream }
+  if options.dtype then wanted.row = dtypes.get("asarray", options.dtype) end
+  if options.device ~= nil then wanted.kind, wanted.id = allocate.place("asarray", options.device) end
+  wanted.protocols = protocols.numbers("asarray", options.protocols, options.copy == false)
+  return wanted
+end
+
+local nothing = { protocols = protocols.all }
+
+local function refuse_copy(what)
+  error_.raise("bad_argument", "asarray: copy = false, but %s; leave copy out, or pass an array that is right already",
+    what)
+end
+
+-- The change that only a copy makes, as messages name it; nil for none.
+local function change(wanted, dtype, kind, id)
+  if wanted.row and wanted.row.id ~= dtype then
+    return ("the elements are %s and dtype = '%s' was asked for"):format(dtypes.by_id[dtype].name, wanted.row.name)
+  elseif wanted.kind and (wanted.kind ~= kind or wanted.id ~= id)
+    and not (wanted.kind == device.CPU and stack.on_host(kind)) then
+    return ("the memory is on '%s' and device = '%s' was asked for"):format(device.name(kind, id),
+      device.name(wanted.kind, wanted.id))
+  end
+end
+
+-- ---- shared memory ------------------------------------------------------------------------------------
+
+-- What becomes of a tensor that is ours: t itself, or a copy in its place.
+local function converted(t, wanted, fresh)
+  local reason = change(wanted, t._dtype, t._device_type, t._device_id)
+  if wanted.copy == false and reason then refuse_copy(reason) end
+  if not reason and (fresh or not wanted.copy) then return t end
+  local row, kind, id = wanted.row or dtypes.by_id[t._dtype], t._device_type, t._device_id
+  if wanted.kind then
+    kind, id = wanted.kind, wanted.id
+  elseif stack.on_host(kind) then
+    kind, id = device.CPU, 0
+  end
+  local made = stack.like("asarray", t, row, kind, id, wanted.stream)
+  release(t)
+  return made
+end
+
+local function finish(t, wanted, fresh)
+  local done, result = pcall(converted, t, wanted, fresh)
+  if not done then
+    release(t)
+    error(result, 0)
+  end
+  t = result
+  if wanted.readonly == true then
+    t._flags = bit.bor(t._flags, C.XCHG_TENSOR_READONLY)
+  elseif wanted.readonly == false and t.readonly then
+    release(t)
+    error_.raise("readonly", "asarray: readonly = false, but the memory is read-only; pass copy = true")
+  end
+  return t
+end
+
+-- A capsule can be used once: whether it will do is asked before.
+local function check_capsule(x, wanted)
+  local dtype, kind, id = doors.peek(x)
+  local reason = dtype and change(wanted, dtype, kind, id)
+  if reason then refuse_copy(reason) end
+end
+
+-- ---- numbers and sequences of Python --------------------------------------------------------------------
+
+local function host(row, shape)
+  local ndim, extents = view.shape("asarray", shape)
+  return allocate.new("asarray", row, false, ndim, extents)
+end
+
+local from_object
+
+-- What stands in a Python list of numbers and arrays, as tensors, and which of them are ours.
+local function items(list, n, wanted)
+  local parts = stack.parts()
+  local done, problem = pcall(function()
+    for i = 1, n do
+      local t = import(list, wanted, i)
+      if t == nil then
+        parts:add(create.of_values("asarray", item(list, i - 1)), true, true)
+      else
+        parts:add(t, true)
+      end
+    end
+  end)
+  if not done then
+    parts:release()
+    error(problem, 0)
+  end
+  return parts
+end
+
+local function plain(x, wanted)
+  if wanted.copy == false then refuse_copy "numbers and sequences have no memory to share" end
+  local list, shape, number, arrays = doors.walk(x, wanted.row ~= nil)
+  local row = number and dtypes.by_id[number]
+  if not arrays then
+    row = wanted.row or row or dtypes.get("asarray", "float64")
+    if not row.readable then
+      error_.raise("unsupported_dtype", "asarray: %s elements are not written from numbers; make a tensor and view it",
+        row.name)
+    end
+    local t = host(row, shape)
+    local done, problem = pcall(doors.write, list, t, shape)
+    if not done then
+      release(t)
+      error(problem, 0)
+    end
+    return finish(t, { row = wanted.row, kind = wanted.kind, id = wanted.id, stream = wanted.stream,
+      readonly = wanted.readonly }, true)
+  end
+  local n = 1
+  for _, extent in ipairs(shape) do n = n * extent end
+  local parts = items(list, n, wanted)
+  local t = parts:stacked("asarray", shape, wanted, row and row.name, stack.python_place)
+  return finish(t, { readonly = wanted.readonly }, true)
+end
+
+function from_object(x, wanted)
+  local t = import(x, wanted)
+  if t ~= nil then return t, false end
+  return plain(x, wanted), true
+end
+
+-- ---- Lua values -----------------------------------------------------------------------------------------
+
+local function is_number(x)
+  if check.is_number(x) then return true end
+  return type(x) == "cdata" and (ffi.istype("complex", x) or ffi.istype("complex float", x))
+end
+
+-- Whether anything in a nested table is an array or a Python object.
+local function has_arrays(value, depth)
+  if type(value) ~= "table" then return type(value) == "userdata" or is_tensor(value) end
+  if depth > C.XCHG_MAX_NDIM then return false end -- create.tensor says so
+  for i = 1, #value do
+    if has_arrays(value[i], depth + 1) then return true end
+  end
+  return false
+end
+
+local place = {}
+
+function place.__tostring(at)
+  local text = "element"
+  for d = 1, at.depth do text = text .. "[" .. at[d] .. "]" end
+  return text
+end
+
+-- Collects what is inside a nested table, in row-major order.
+local function collect(value, depth, shape, parts, at, wanted)
+  at.depth = depth
+  if type(value) ~= "table" then
+    if shape.rank == nil and #shape == depth then shape.rank = depth end
+    if depth ~= shape.rank then
+      error_.raise("shape_mismatch", "asarray: %s is %s where a list of %d was expected; all rows must be of one "
+        .. "length", at, check.describe(value), shape[depth + 1] or 0)
+    end
+    if is_tensor(value) then
+      parts:add(slots.check("asarray", value), false)
+    elseif type(value) == "userdata" then
+      parts:add((from_object(value, wanted)), true)
+    else
+      parts:add(create.of_values("asarray", value), true, true)
+    end
+    return
+  end
+  local n, key = check.list(value)
+  if not n then
+    error_.raise("wrong_type", "asarray: %s is no list without gaps: it has the key %s", at, check.describe(key))
+  elseif shape.rank and depth >= shape.rank then
+    error_.raise("shape_mismatch", "asarray: %s is a list of %d where a number or an array was expected, as in the "
+      .. "rows before", at, n)
+  elseif depth == C.XCHG_MAX_NDIM then
+    error_.raise("out_of_range", "asarray: the table is nested deeper than %d levels, or contains itself",
+      C.XCHG_MAX_NDIM)
+  end
+  if shape[depth + 1] == nil then
+    shape[depth + 1] = n
+    if n == 0 then shape.rank = depth + 1 end
+  elseif shape[depth + 1] ~= n then
+    error_.raise("shape_mismatch", "asarray: %s is a list of %d where a list of %d was expected; all rows must be of "
+      .. "one length", at, n, shape[depth + 1])
+  end
+  for i = 1, n do
+    at[depth + 1] = i
+    collect(value[i], depth + 1, shape, parts, at, wanted)
+    at.depth = depth
+  end
+end
+
+local function from_table(x, wanted)
+  if wanted.copy == false then refuse_copy "tables have no memory to share" end
+  if not has_arrays(x, 0) then
+    local t = create.of_values("asarray", x, { dtype = wanted.row and wanted.row.name })
+    return finish(t, { kind = wanted.kind, id = wanted.id, stream = wanted.stream, readonly = wanted.readonly }, true)
+  end
+  local parts, shape = stack.parts(), {}
+  local inner = { protocols = wanted.protocols, stream = wanted.stream }
+  local done, problem = pcall(collect, x, 0, shape, parts, setmetatable({ depth = 0 }, place), inner)
+  if not done then
+    parts:release()
+    error(problem, 0)
+  end
+  return finish(parts:stacked("asarray", shape, wanted, "float64", stack.lua_place),
+    { readonly = wanted.readonly }, true)
+end
+
+-- ---- all of it ------------------------------------------------------------------------------------------
+
+--- A tensor of anything that holds numbers: of an array of any library (shared, through the first protocol that it
+--- has), of a tensor (a view), of numbers, of nested lists and tables of numbers, or of arrays of one shape, which are
+--- stacked.
+---@param x any
+---@param options xchg.AsarrayOptions?
+---@return xchg.Tensor
+function M.asarray(x, options)
+  local wanted = options ~= nil and read(options) or nothing
+  if type(x) == "userdata" then
+    if wanted.copy == false then check_capsule(x, wanted) end
+    local t, done = from_object(x, wanted)
+    if done or wanted == nothing then return t end
+    return finish(t, wanted, false)
+  elseif is_tensor(x) then
+    return finish(view.index(x, {}), wanted, false)
+  elseif type(x) == "table" then
+    return from_table(x, wanted)
+  elseif type(x) == "boolean" or is_number(x) then
+    if wanted.copy == false then refuse_copy "numbers have no memory to share" end
+    return finish(create.of_values("asarray", x, { dtype = wanted.row and wanted.row.name }), wanted, true)
+  end
+  if type(x) == "string" or type(x) == "cdata" then
+    return finish(buffer.from_buffer(x), wanted, false)
+  end
+  error_.raise("wrong_type", "asarray: expected an array, a number, or a sequence of those, got %s", check.describe(x))
+end
+
+return M

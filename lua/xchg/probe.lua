@@ -1,0 +1,135 @@
+--- probe: what an object offers. Whatever is asked for the answer is given back at once; nothing is used up.
+
+local lib = require "xchg.lib"
+local buffer = require "xchg.buffer"
+local check = require "xchg.check"
+local device = require "xchg.device"
+local dtypes = require "xchg.dtype"
+local error_ = require "xchg.error"
+local protocols = require "xchg.protocols"
+local python = require "xchg.python"
+local resolve = require "xchg.resolve"
+local slots = require "xchg.slots"
+
+local M = {}
+
+local doors, drain = lib.core.exchange, lib.core.drain
+
+---@class xchg.Probe
+---@field protocol string                 the one that is used
+---@field protocols string[]               those that would give a tensor, in the order in which they are asked
+---@field versions table<string, string>   where a protocol has them: "1.3" or "legacy" of DLPack, "3" of cai
+---@field refusals table<string, string>   why others that the object has would not, by protocol
+---@field device string
+---@field dtype xchg.dtype
+---@field shape integer[]
+---@field readonly boolean
+
+local function describe(found, t, name)
+  if found.dtype then return end
+  found.dtype, found.device, found.shape, found.readonly = t.dtype, t.device, t.shape, t.readonly
+  found.protocol = name
+end
+
+local function empty() return { protocols = {}, versions = {}, refusals = {} } end
+
+local function of_tensor(t, name)
+  local found = empty()
+  found.protocols[1] = name
+  describe(found, t, name)
+  return found
+end
+
+-- The version in the interface's dictionary.
+local function cai_version(x)
+  local done, version = pcall(function()
+    return python.get(python.getattr(x, "__cuda_array_interface__"), "version")
+  end)
+  if done and type(version) == "number" then return ("%d"):format(version) end
+end
+
+local function dlpack_version(major, minor)
+  return major == 0 and "legacy" or ("%d.%d"):format(major, minor)
+end
+
+local function of_capsule(x)
+  local dtype, kind, id, readonly, shape, major, minor = doors.peek(x)
+  if not dtype then return nil end
+  return {
+    protocols = { "dlpack" }, versions = { dlpack = dlpack_version(major, minor) }, refusals = {}, protocol = "dlpack",
+    dtype = dtypes.by_id[dtype].name, device = device.name(kind, id), readonly = readonly, shape = shape,
+  }
+end
+
+-- Asks one protocol; the name of what the object is where it is no array.
+local function ask(found, x, i)
+  local name = protocols.names[i]
+  local done, t, major, minor = pcall(resolve.through, "probe", doors.probe, x, -1, protocols.all:sub(i, i))
+  if not done then
+    local e = t
+    if not error_.is(e) then error(e, 0) end
+    if e.code ~= "no_protocol" then found.refusals[name] = e.message end
+    return nil
+  elseif t == nil then
+    return major
+  end
+  found.protocols[#found.protocols + 1] = name
+  if name == "dlpack" or name == "exchange_api" then
+    found.versions[name] = dlpack_version(major, minor)
+  elseif name == "cai" then
+    found.versions[name] = cai_version(x)
+  end
+  describe(found, t, name)
+  slots.release(t)
+end
+
+local function of_object(x)
+  local found = of_capsule(x)
+  if found then return found end
+  found = empty()
+  local kind
+  for i = 1, #protocols.all do
+    -- The last resort makes an array: only where there is nothing else, as asarray does.
+    if protocols.names[i] ~= "array" or #found.protocols == 0 and next(found.refusals) == nil then
+      kind = ask(found, x, i) or kind
+    end
+  end
+  drain()
+  if #found.protocols > 0 then return found end
+  local first
+  for _, name in ipairs(protocols.names) do first = first or found.refusals[name] end
+  if first then return nil, first, found.refusals end
+  if kind then
+    return nil, ("probe: %s has no protocol; it is a %s, whose elements asarray copies"):format(
+      python.repr(python.type(x)), kind)
+  end
+  return nil, ("probe: %s has no protocol, and is neither a number nor a sequence"):format(python.repr(python.type(x)))
+end
+
+--- What an object offers: a table, or nil and the reason why it gives no tensor (and the refusals by protocol). Nothing
+--- is kept and nothing is used up: a capsule stays fresh, an iterator where it is.
+---@param x any
+---@return xchg.Probe?, string?, table<string, string>?
+function M.probe(x)
+  if type(x) == "userdata" then
+    local done, found, reason, refusals = pcall(of_object, x)
+    if done then return found, reason, refusals end
+    if not error_.is(found) then error(found, 0) end
+    return nil, found.message
+  elseif slots.is_tensor(x) then
+    if x._slot == 0 then return nil, "probe: the tensor was released" end
+    return of_tensor(x, x.protocol)
+  elseif type(x) == "string" or type(x) == "cdata" and not check.is_number(x) then
+    local done, t = pcall(buffer.from_buffer, x)
+    if not done then
+      if not error_.is(t) then error(t, 0) end
+      return nil, t.message
+    end
+    local found = of_tensor(t, "buffer")
+    slots.release(t)
+    return found
+  end
+  return nil, "probe: " .. check.describe(x) .. " has no memory to share"
+end
+
+return M
