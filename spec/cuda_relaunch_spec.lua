@@ -147,6 +147,36 @@ for _, way in ipairs(WAYS) do
       s:close()
     end)
 
+    it("sees that another tensor has come to the place of one that died", function()
+      local ffi = require "ffi"
+      local function place(t) return tonumber(ffi.cast("intptr_t", ffi.cast("xchg_tensor *", t))) end
+      local run = launcher("add", 2)
+      local y, host = ints { 0, 0 }, xchg.tensor({ 5, 5 }, { dtype = "int32" })
+      local function launched()
+        local x = ints { 1, 1 }
+        for _ = 1, 2 do run(y, x) end
+        return place(x)
+      end
+      local found, launches = nil, 0
+      repeat
+        local dead, kept = launched(), {}
+        launches = launches + 1
+        jit.flush() -- a trace may know the tensor
+        for _ = 1, 3 do collectgarbage() end
+        for i = 1, 3000 do
+          kept[i] = host:narrow(1, 1, 2)
+          if place(kept[i]) == dead then
+            found = kept[i]
+            break
+          end
+        end
+      until found or launches == 20
+      if found then -- nearly always; it is up to the allocator
+        raises("unsupported_device", "argument 2 (const int *x) is a tensor in cpu memory", run, y, found)
+      end
+      assert.same({ 2 * launches, 2 * launches }, list(y))
+    end)
+
     it("refuses what a closed stream is told", function()
       local s = cuda.stream { nonblocking = true }
       local run = launcher("add", 2, s)
