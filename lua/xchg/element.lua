@@ -308,6 +308,8 @@ local offsets = {
       local e = x * strides[0] + y * strides[1] + z * strides[2] ]],
 }
 
+local located = template:gsub("OFFSET_%d", offsets)
+
 local half_table
 local function halves()
   if half_table == nil then half_table = C.xchg_float16_table() end
@@ -335,7 +337,7 @@ function M.accessors(name, ctype, slow)
   else
     converted = ("v = convert(where, %q, v) %s"):format(name, storing)
   end
-  local code = template:gsub("OFFSET_%d", offsets):gsub("[A-Z_]+", {
+  local code = located:gsub("%u%u%u[%u_]+", {
     READ = read[name] or read.number, DIRECT = direct[name], STORE = storing, WRITE_CONVERTED = converted,
   })
   local chunk = assert(loadstring(code, "=(xchg elements of " .. name .. ")"))
