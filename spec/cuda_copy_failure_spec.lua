@@ -40,29 +40,29 @@ describe("refused", function()
     { "read-only memory to copy to", "readonly", "the destination is read-only; write into t:clone()", function()
       local t = handmade.tensor { data = ffi.new("double[6]"), shape = { 2, 3 }, flags = 1 }
       t:copy_(device())
-    end },
+    end, python = true },
     { "read-only memory of a device", "readonly", "the destination is read-only; write into t:clone()", function()
       local memory = device()
       handmade.tensor({ data = memory.ptr, shape = { 2, 3 }, device_type = 2, flags = 1 }):copy_(xchg.zeros { 2, 3 })
-    end },
+    end, python = true },
     { "read-only memory to fill", "readonly", "the destination is read-only; write into t:clone()", function()
       local memory = device()
       handmade.tensor({ data = memory.ptr, shape = { 2, 3 }, device_type = 2, flags = 1 }):fill_(1)
-    end },
+    end, python = true },
     { "a destination that repeats elements", "bad_argument", "repeats one element along dimension 1 (stride 0, size 2)",
       function()
         local memory = device()
         handmade.tensor({ data = memory.ptr, shape = { 2, 3 }, strides = { 0, 1 }, device_type = 2 }):copy_(device())
-      end },
+      end, python = true },
     { "the imaginary part", "unsupported_dtype", "casting complex64 to float32 would drop the imaginary part",
       function() xchg.zeros({ 3 }, { dtype = "complex64", device = "cuda:0" }):to "float32" end },
     { "a cast that nobody knows", "unsupported_dtype", "float8_e5m2 cannot be cast to float64", function()
       device():copy_(xchg.zeros({ 2, 3 }, { dtype = "uint8", device = "cuda:0" }):view "float8_e5m2")
     end },
     { "memory of another maker's device", "unsupported_device", "memory of rocm:0 is not reached by CUDA",
-      function() device():copy_(elsewhere()) end },
+      function() device():copy_(elsewhere()) end, python = true },
     { "memory of another maker's device to copy to", "unsupported_device", "'rocm' can be imported and passed on",
-      function() elsewhere():copy_(device()) end },
+      function() elsewhere():copy_(device()) end, python = true },
     { "a stream of another device", "unsupported_device", "the stream belongs to cuda:1, and one of cuda:0 is needed",
       function() device():to("cpu", { stream = cuda.stream { device = 1 } }) end, two = true },
     { "stream 0", "bad_argument", "stream 0 is ambiguous", function() device():to("cpu", { stream = 0 }) end },
@@ -81,6 +81,7 @@ describe("refused", function()
   } do
     it("is " .. row[1], function()
       if row.two then cuda_.only_with_two() end
+      if row.python then cuda_.only_with_python() end
       local before = xchg.zeros({ 1 }, { device = "cuda:0" }):fill_(3)
       raises(row[2], row[3], row[4])
       assert.equal(0, cuda.current_device().index)

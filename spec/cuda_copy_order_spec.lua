@@ -211,6 +211,7 @@ describe("a copy waits", function()
   it("for host memory that is pinned and does not say so", function()
     cuda_.only_simulated()
     lazily()
+    cuda_.only_with_python()
     local handmade = require "spec.support.handmade"
     local pinned = xchg.full({ 8 }, 3, { device = "cuda_host" })
     local named = handmade.tensor { data = pinned.ptr, shape = { 8 } }

@@ -75,6 +75,7 @@ describe("a copy", function()
   end)
 
   it("from windows that overlap is right", function()
+    cuda_.only_with_python()
     local handmade = require "spec.support.handmade"
     local memory = counted({ 400 }, "float32")
     local there = memory:to "cuda:0"
@@ -133,6 +134,7 @@ describe("a copy", function()
   end)
 
   it("moves elements smaller than a byte, all of them at once", function()
+    cuda_.only_with_python()
     local handmade = require "spec.support.handmade"
     local packed = handmade.tensor { data = ffi.new("uint8_t[4]", 0x12, 0x34, 0x56, 0x78), shape = { 2, 4 },
       dtype = "float4_e2m1fn" }

@@ -7,6 +7,9 @@ local capsules = require "spec.support.capsules"
 local da = require "spec.support.device_arrays"
 local raises = require "spec.support.raises"
 
+local no_python = cuda_.no_python()
+if no_python then return pending(no_python) end
+
 local cuda, py, kw = cuda_.cuda, xchg.python, xchg.python.kwargs
 local p, c
 

@@ -56,6 +56,7 @@ local THIRTEEN, TWELVE = "libcudart.so.13", "libcudart.so.12"
 describe("CUDA is looked for", function()
   local folder, driver
   local reason = child.foreign_refused()
+  if reason then return pending(reason) end
 
   setup(function()
     folder = child.folder()
@@ -63,10 +64,6 @@ describe("CUDA is looked for", function()
     driver = folder .. "/driver"
   end)
   teardown(function() child.remove(folder) end)
-  before_each(function()
-    if reason then pending(reason) end
-  end)
-
   -- Files that are there, variables, the file that must be used ("none" for none) and how it says it was found.
   local CASES = {
     { "in the file that XCHG_CUDART names", { ["a/any.so"] = TWELVE, ["cuda/lib64/" .. THIRTEEN] = THIRTEEN },
@@ -129,10 +126,10 @@ describe("CUDA is looked for", function()
 
   describe("in wheels", function()
     local python = os.getenv "XCHG_PYTHON"
+    if not python then return pending "no Python" end
     local venv, site
 
     setup(function()
-      if not python or reason then return end
       venv = folder .. "/venv"
       assert(os.execute(child.quote(python) .. " -m venv --without-pip " .. venv) == 0)
       local pipe = io.popen("ls -d " .. venv .. "/lib/python3.*/site-packages")
@@ -140,7 +137,6 @@ describe("CUDA is looked for", function()
       pipe:close()
     end)
     before_each(function()
-      if not python then pending "no Python" end
       if site then os.execute("rm -rf " .. child.quote(site .. "/nvidia")) end
     end)
 

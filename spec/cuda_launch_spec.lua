@@ -7,6 +7,9 @@ local child = require "spec.support.child"
 local raises = require "spec.support.raises"
 local cuda = cuda_.cuda
 
+local no_compiler = cuda_.no_compiler()
+if no_compiler then return pending(no_compiler) end
+
 ffi.cdef [[
 typedef struct { float x; int n; double d; } launch_spec_record;
 typedef struct { uint8_t bytes[3]; } launch_spec_three;

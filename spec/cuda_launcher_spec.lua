@@ -6,6 +6,9 @@ local cuda_ = require "spec.support.cuda"
 local cuda = cuda_.cuda
 local has_names, vmdef = pcall(require, "jit.vmdef")
 
+local no_compiler = cuda_.no_compiler()
+if no_compiler then return pending(no_compiler) end
+
 local SOURCE = [[
 extern "C" __global__ void four(float *y, const float *x, float a, int n) {}
 extern "C" __global__ void twelve(float *a, const float *b, float *c, const float *d, float e, double f, float g, float h,

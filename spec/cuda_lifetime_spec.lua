@@ -352,6 +352,8 @@ def alive():
 end)
 
 describe("device memory of others", function()
+  local reason = cuda_.no_python()
+  if reason then return pending(reason) end
   local ns
   before_each(function()
     ns = py.dict {}

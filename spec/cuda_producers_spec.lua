@@ -6,6 +6,9 @@ local arrays = require "spec.support.arrays"
 local capsules = require "spec.support.capsules"
 local raises = require "spec.support.raises"
 
+local no_python = cuda_.no_python()
+if no_python then return pending(no_python) end
+
 local cuda, py = cuda_.cuda, xchg.python
 
 -- Modules of Python are imported once: the clients find the device then.

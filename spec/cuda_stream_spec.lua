@@ -170,6 +170,8 @@ describe("a stream", function()
         { "structs and functions of C", "wrong_type", "a stream is expected", cuda.external_stream,
           ffi.new("struct { int a; }") },
         { "an unknown option", "bad_argument", "did you mean 'device'", cuda.external_stream, 1, { devise = 0 } },
+        { "a device with a long name", "unsupported_device", "unknown device '" .. ("x"):rep(99) .. "'",
+          cuda.current_stream, ("x"):rep(10000) },
         { "options that are none", "wrong_type", "options must be a table", cuda.external_stream, 1, 5 },
         { "an unknown option of stream", "bad_argument", "did you mean 'nonblocking'", cuda.stream,
           { nonblockin = true } },
@@ -192,8 +194,13 @@ describe("a stream", function()
       }
     end
 
+    it("takes a null pointer for no options", function()
+      assert.equal(cuda.current_stream(), cuda.external_stream(1, ffi.new "void *"))
+    end)
+
     for i, row in ipairs(rows()) do
       it(row[1], function()
+        if row[1]:find("Python", 1, true) then cuda_.only_with_python() end
         local now = rows()[i]
         raises(now[2], now[3], now[4], unpack(now, 5, 7))
       end)
@@ -415,6 +422,9 @@ describe("an event", function()
           recorded.elapsed, recorded, timing },
         { "to measure without timing", "bad_argument", "the second event was made without timing; make it with cuda.event"
           .. "{timing=true}", recorded.elapsed, recorded, plain },
+        { "to release what is no event", "wrong_type", "event.release: an event is expected, got 5", recorded.release, 5 },
+        { "to release a stream", "wrong_type", "event.release: an event is expected, got a table", recorded.release,
+          cuda.current_stream() },
         { "to measure to what is no event", "wrong_type", "event.elapsed: an event is expected, got 5", recorded.elapsed,
           recorded, 5 },
         { "a released one", "released", "event.query: the event was released", released.query, released },

@@ -47,6 +47,24 @@ function M.no_simulation() return M.real and "only on the simulated device" or n
 --- Why there is no second device, or nil.
 function M.no_second() return cuda.device_count() < 2 and "only one device here" or nil end
 
+--- Why nothing can be compiled here, or nil.
+function M.no_compiler()
+  local found, reason = cuda.nvrtc()
+  return not found and reason or nil
+end
+
+--- Why there is no Python here, or nil.
+function M.no_python()
+  local found, info = pcall(xchg.python.info)
+  return not (found and info) and "no Python that can be used" or nil
+end
+
+--- Skips a test that needs Python. To be called in `it`.
+function M.only_with_python()
+  local reason = M.no_python()
+  if reason then skip(reason) end
+end
+
 --- Skips a test that needs what only the simulated device can. To be called in `it`.
 function M.only_simulated()
   local reason = M.no_simulation()
