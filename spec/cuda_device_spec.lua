@@ -120,6 +120,15 @@ describe("a CUDA device", function()
     end
     assert.equal(cuda.device(0), cuda.current_device())
   end)
+
+  it("is shown as simulated before anything has worked on it", function()
+    cuda_.only_simulated()
+    local result = child.run([[
+      require("xchg").cuda.use "sim"
+      print(require("xchg.device").shown(2, 1))
+    ]], { env = cuda_.env() })
+    assert.equal("cuda:1 (simulated)\n", result.stdout)
+  end)
 end)
 
 describe("the current device", function()

@@ -225,9 +225,10 @@ exec(sys.argv[1])' "$1"
     end)
 
     it("keeps the cure in the message when paths are long", function()
-      local deep = empty_folder(("long"):rep(50))
-      write_program(("long"):rep(50) .. "/python3", "#!/bin/sh\nexit 1\n")
-      write_program(("long"):rep(50) .. "/python", "#!/bin/sh\nexit 2\n")
+      local name = ("long"):rep(60)
+      local deep = empty_folder(name .. "/" .. name)
+      write_program(name .. "/" .. name .. "/python3", "#!/bin/sh\nexit 1\n")
+      write_program(name .. "/" .. name .. "/python", "#!/bin/sh\nexit 2\n")
       local said = fails({ env = { PATH = deep } }, "no_python", "set XCHG_PYTHON to a CPython of 3.10 or newer")
       assert.truthy(said:find("%.%.%.\n"))
     end)

@@ -77,12 +77,12 @@ function M.parse(where, value)
     for name in lib.core.next, types do
       if not name:find "%d" then known[#known + 1] = name end
     end
-    error_.raise("unsupported_device", "%s: unknown device '%s'%s", where, value,
+    error_.raise("unsupported_device", "%s: unknown device '%.99s'%s", where, value,
       check.suggest(value:match("^[^:]*"), known))
   end
   local name, id = split(text)
   if id ~= "" and single[name] and id ~= "0" then
-    error_.raise("unsupported_device", "%s: there is one '%s', without a number; got '%s'", where, name, text)
+    error_.raise("unsupported_device", "%s: there is one '%s', without a number; got '%.99s'", where, name, text)
   end
   return types[name], tonumber(id)
 end
@@ -94,7 +94,6 @@ end
 ---@field empty fun(where, kind, id, head, dtype, ndim, extents, zero)  fills the head of a new tensor
 ---@field copy fun(where, to, from, options?)  two tensors; broadcasts and casts
 ---@field fill fun(where, head, element)  writes an element, given as bytes, everywhere
----@field with fun(where, stream, kind, id, source, make): xchg.Tensor  make() while that stream is current
 ---@field with fun(where, stream, kind, id, source, make): any  make() while that stream is current
 ---@field simulated fun(): boolean
 ---@field budget fun(where, kind, id?, bytes): integer  as xchg.budget; 0 bytes leave it
@@ -127,7 +126,7 @@ end
 ---@param id integer
 ---@return string
 function M.shown(kind, id)
-  local backend = backends[kind]
+  local backend = loaders[kind] and M.backend("device", kind)
   return backend and backend.simulated() and M.name(kind, id) .. " (simulated)" or M.name(kind, id)
 end
 

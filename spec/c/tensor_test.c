@@ -449,7 +449,9 @@ static void places_have_their_own_budgets(void) {
 static void names(void) {
   CHECK_TEXT(xchg_device_name(kDLCPU), "cpu");
   CHECK_TEXT(xchg_device_name(kDLCUDAManaged), "cuda_managed");
-  CHECK(xchg_device_name(0) == NULL && xchg_device_name(5) == NULL && xchg_device_name(19) == NULL);
+  CHECK(xchg_device_name(0) == NULL && xchg_device_name(5) == NULL && xchg_device_name(256) == NULL);
+  CHECK_TEXT(xchg_device_name(19), "device19");
+  CHECK_TEXT(xchg_device_name(255), "device255");
   for (int i = 7; i <= 18; i++)
     CHECK(xchg_device_name(i) != NULL);
   CHECK_TEXT(xchg_protocol_name(XCHG_PROTOCOL_EXCHANGE_API), "exchange_api");
