@@ -391,6 +391,17 @@ describe("loaded code", function()
   end)
 end)
 
+describe("a program", function()
+  it("names the call without self, and long names in part", function()
+    local prog = cuda.load(PTX)
+    raises("wrong_type", "kernel: a program is expected, got 5; call it as program:kernel(...)", prog.kernel, 5, "fill")
+    raises("wrong_type", "global: a program is expected, got a table; call it as program:global(...)", prog.global, {})
+    local done, e = pcall(prog.kernel, prog, ("x"):rep(10000))
+    assert.is_false(done)
+    assert.is_true(#e.message < 400)
+  end)
+end)
+
 describe("a failing call of CUDA", function()
   after_each(cuda_.reports_none)
 

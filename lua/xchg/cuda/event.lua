@@ -90,6 +90,7 @@ end
 
 --- Gives it up; idempotent.
 function methods:release()
+  if not M.is(self) then record_of("event.release", self) end
   local record = rawget(self, "_record")
   if not record then return end
   self._record = nil

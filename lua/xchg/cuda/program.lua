@@ -36,6 +36,16 @@ local Program = {}
 local FACTS = {}
 local function facts_of(program) return rawget(program, FACTS) end
 
+-- The same for what a method was called with.
+local function checked_facts(where, self)
+  local facts = type(self) == "table" and facts_of(self)
+  if not facts then
+    error_.raise("wrong_type", "%s: a program is expected, got %s; call it as program:%s(...)", where,
+      check.describe(self), where)
+  end
+  return facts
+end
+
 local FIELDS = { name = 1, arch = 1, ptx = 1, cubin = 1, log = 1, cached = 1, note = 1, source = 1 }
 
 -- ---- loading --------------------------------------------------------------------------------------------
@@ -139,12 +149,12 @@ local function unknown_kernel(where, facts, name, found)
   end
   local names = shown_names(entries_of(where, facts))
   if #names == 0 then
-    error_.raise("bad_argument", "%s: %s has no kernel '%s', nor any other; kernels are __global__ functions", where,
+    error_.raise("bad_argument", "%s: %s has no kernel '%.99s', nor any other; kernels are __global__ functions", where,
       facts.name, name)
   end
   table.sort(names)
   local near = check.nearest(name, names)
-  error_.raise("bad_argument", "%s: %s has no kernel '%s'%s; it has %s", where, facts.name, name,
+  error_.raise("bad_argument", "%s: %s has no kernel '%.99s'%s; it has %s", where, facts.name, name,
     near and (" (did you mean '%s'?)"):format(near) or "", table.concat(names, ", "))
 end
 
@@ -160,7 +170,7 @@ end
 -- ---- the public functions -----------------------------------------------------------------------------
 
 local function kernel_of(where, self, name)
-  local facts = facts_of(self)
+  local facts = checked_facts(where, self)
   if type(name) ~= "string" then
     error_.raise("wrong_type", "%s: the name of a kernel is expected, got %s", where, check.describe(name))
   end
@@ -246,11 +256,12 @@ local global_options = { dtype = "string", shape = "table|number" }
 ---@param options xchg.cuda.GlobalOptions?
 ---@return xchg.Tensor
 function Program:global(name, options)
+  local facts = checked_facts("global", self)
   if type(name) ~= "string" then
     error_.raise("wrong_type", "global: the name of a variable is expected, got %s", check.describe(name))
   end
   options = check.options("global", options, global_options)
-  local row, facts = dtype.get("global", options.dtype or "uint8"), facts_of(self)
+  local row = dtype.get("global", options.dtype or "uint8")
   library.open("global")
   local current = ffi.new("int32_t[1]")
   error_.check("global", C.xchg_cuda_device_current(current, scratch))

@@ -176,10 +176,9 @@ end
 ---@param options { device: string|xchg.Device|integer|nil, owner: any }?
 ---@return xchg.Stream
 function M.external_stream(value, options)
-  options = options or {}
-  local owner = type(options) == "table" and options.owner
-  check.options("cuda.external_stream", options, { device = "string|table|number",
+  options = check.options("cuda.external_stream", options, { device = "string|table|number",
     owner = "table|userdata|cdata|function|string|number|boolean|thread" })
+  local owner = options.owner
   if type(value) == "nil" then
     error_.raise("wrong_type", "cuda.external_stream: a handle or a stream of a Python library is expected, got nil")
   end
@@ -371,7 +370,7 @@ function metatable.__tostring(self)
   if not record then return "stream (closed)" end
   local handle = address(record.handle)
   return ("%s of cuda:%d%s"):format(names[handle] or ("stream 0x%x"):format(handle), record.device,
-    C.xchg_cuda_known().simulated ~= 0 and " (simulated)" or "")
+    library.known.simulated ~= 0 and " (simulated)" or "")
 end
 
 return M
