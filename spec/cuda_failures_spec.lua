@@ -108,10 +108,10 @@ describe("each call of CUDA that fails once, in", function()
       work.run()
       capsules.collect()
       local balanced = cuda_.balance()
-      local names, before = calls_of(work.run), nil
+      local names = calls_of(work.run)
       balanced()
       capsules.collect()
-      before = counts()
+      local before = counts()
       local problems, failed = {}, 0
       for _, each in ipairs(names) do
         local code, raised = CODES[each.name] or 999, 0

@@ -71,6 +71,7 @@ works("memory of all kinds, and copies all ways", function()
     local other = turned:to("cuda:" .. 1 - index)
     equal(7, other:to("cpu"):at(2, 2))
     equal(7, managed[2][2])
+    equal(7, pinned[2][2])
     a:to "int64"
     a:release()
   end
