@@ -308,7 +308,17 @@ local offsets = {
       local e = x * strides[0] + y * strides[1] + z * strides[2] ]],
 }
 
-local located = template:gsub("OFFSET_%d", offsets)
+-- The template, cut in front of and behind each word in capitals: found once, not for each dtype.
+local pieces = {}
+for text, word in (template:gsub("OFFSET_%d", offsets) .. "END"):gmatch("(.-)(%u%u%u[%u_]*)") do
+  pieces[#pieces + 1], pieces[#pieces + 2] = text, word
+end
+
+local function fill(values)
+  local out = {}
+  for i = 1, #pieces - 1 do out[i] = values[pieces[i]] or pieces[i] end
+  return table.concat(out)
+end
 
 local half_table
 local function halves()
@@ -337,9 +347,9 @@ function M.accessors(name, ctype, slow)
   else
     converted = ("v = convert(where, %q, v) %s"):format(name, storing)
   end
-  local code = located:gsub("%u%u%u[%u_]+", {
+  local code = fill {
     READ = read[name] or read.number, DIRECT = direct[name], STORE = storing, WRITE_CONVERTED = converted,
-  })
+  }
   local chunk = assert(loadstring(code, "=(xchg elements of " .. name .. ")"))
   local index, newindex, at, set, read_, write =
     chunk(slow.index, slow.at, slow.newindex, slow.set, slow.lookup, convert, lib, tools, ctype)
