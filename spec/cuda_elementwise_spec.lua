@@ -151,7 +151,7 @@ describe("an elementwise kernel", function()
     local f = cuda.elementwise("T x", "T y", "y = x + 1")
     local x = on_device({ 1, 2, 3 }, "float32")
     f(x)
-    local function libraries() return cuda.sim.stats().libraries end
+    local function libraries() return cuda.sim.stats().cudaLibraryLoadData end
     local before = libraries()
     f(on_device({ 5, 6, 7, 8 }, "float32"))
     f(x, x)

@@ -77,8 +77,6 @@ typedef struct xchg_cuda_device {
 XCHG_API int32_t xchg_cuda_device_describe(xchg_cuda_device *out, int32_t device, xchg_error *err);
 /* A cudaDeviceAttr by its number. */
 XCHG_API int32_t xchg_cuda_device_attribute(int32_t *out, int32_t attribute, int32_t device, xchg_error *err);
-/* Free and total bytes, for all programs that use the device. */
-XCHG_API int32_t xchg_cuda_device_memory(int64_t *available, int64_t *total, int32_t device, xchg_error *err);
 /* Waits for all that is queued on a device, then releases what waited for that. */
 XCHG_API int32_t xchg_cuda_device_synchronize(int32_t device, xchg_error *err);
 /* Whether kernels and copies of `device` can reach memory of `peer`: 1, 0 or an error. */
@@ -122,7 +120,8 @@ XCHG_API int32_t xchg_cuda_stream_priorities(int32_t device, int32_t *lowest, in
 XCHG_API void xchg_cuda_stream_release(xchg_cuda_stream *stream);
 /* The same for whoever made or adopted it: an adopted stream is not touched from then on. */
 XCHG_API void xchg_cuda_stream_close(xchg_cuda_stream *stream);
-/* The current stream of a device for a Lua state. Borrowed; NULL and err. */
+/* The current stream of a device for a Lua state: the legacy default one where none was selected. Borrowed; NULL and
+ * err, also where this thread captures on another device: its default would be no part of the graph. */
 XCHG_API xchg_cuda_stream *xchg_cuda_stream_current(const xchg_arena *arena, int32_t device, xchg_error *err);
 /* Makes it the current stream of its device for a Lua state, which holds a reference; NULL: the legacy default one. */
 XCHG_API void xchg_cuda_stream_select(xchg_arena *arena, int32_t device, xchg_cuda_stream *stream);

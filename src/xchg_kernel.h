@@ -163,7 +163,6 @@ XCHG_API int32_t xchg_cuda_kernel_new(xchg_cuda_kernel **out, xchg_cuda_library 
                                       const char *shown, const int32_t *required, xchg_error *err);
 /* What was launched runs on. NULL does nothing. */
 XCHG_API void xchg_cuda_kernel_release(xchg_cuda_kernel *kernel);
-XCHG_API const void *xchg_cuda_kernel_handle(const xchg_cuda_kernel *kernel);
 
 /* A kernel on one device. Bytes of shared memory are of a block. */
 typedef struct xchg_cuda_kernel_facts {

@@ -161,7 +161,7 @@ static int managed_order(xchg_arena *arena, const xchg_tensor *tensor, xchg_cuda
   xchg_cuda_stream *own;
   if (tensor->_device_type != kDLCUDAManaged || tensor->_device_id == stream->device)
     return 0;
-  if ((own = xchg__cuda_stream_current(arena, tensor->_device_id, err)) == NULL)
+  if ((own = xchg_cuda_stream_current(arena, tensor->_device_id, err)) == NULL)
     return xchg__error_code(err, XCHG_E_CUDA);
   return before ? xchg__cuda_stream_order(stream, own, err) : xchg__cuda_stream_order(own, stream, err);
 }
@@ -216,7 +216,7 @@ static int device_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_ten
   int code;
   if (way->across) {
     int32_t device = stream->device == dst->_device_id ? src->_device_id : dst->_device_id;
-    if ((job.other = xchg__cuda_stream_current(arena, device, err)) == NULL)
+    if ((job.other = xchg_cuda_stream_current(arena, device, err)) == NULL)
       return xchg__error_code(err, XCHG_E_CUDA);
   }
   if ((code = copy_prepare(&job, dst, src, way)) != 0)
@@ -273,7 +273,7 @@ int32_t xchg_cuda_copy(xchg_arena *arena, const xchg_tensor *dst, const xchg_ten
     return code;
   way.across = way.to == XCHG_MEMORY_DEVICE && way.from == XCHG_MEMORY_DEVICE && dst->_device_id != src->_device_id;
   if (stream == NULL && ((code = home_of(&device, dst, src, err)) != 0 ||
-                         (stream = xchg__cuda_stream_current(arena, device, err)) == NULL))
+                         (stream = xchg_cuda_stream_current(arena, device, err)) == NULL))
     return code != 0 ? code : xchg__error_code(err, XCHG_E_CUDA);
   if ((code = xchg__cuda_enter(&guard, stream->device, err)) != 0)
     return code;

@@ -93,20 +93,6 @@ int32_t xchg_cuda_device_attribute(int32_t *out, int32_t attribute, int32_t devi
   return code != 0 ? code : attribute_get(out, attribute, device, err);
 }
 
-int32_t xchg_cuda_device_memory(int64_t *available, int64_t *total, int32_t device, xchg_error *err) {
-  xchg__cuda_guard guard;
-  size_t unused = 0, all = 0;
-  int code = xchg__cuda_enter(&guard, device, err), result;
-  if (code != 0)
-    return code;
-  if ((result = xchg__rt.cudaMemGetInfo(&unused, &all)) != 0)
-    code = xchg__cuda_fail(err, result, "cudaMemGetInfo", "memory: of cuda:%d", device);
-  xchg__cuda_leave(&guard);
-  *available = (int64_t)unused;
-  *total = (int64_t)all;
-  return code;
-}
-
 /* ---- waiting, and reaching each other ------------------------------------------------------------- */
 
 int32_t xchg_cuda_device_synchronize(int32_t device, xchg_error *err) {

@@ -96,7 +96,7 @@ int32_t xchg_cuda_fill(xchg_arena *arena, const xchg_tensor *dst, const void *el
     return xchg_tensor_fill(dst, element, err);
   int32_t device = dst->_device_id;
   if (stream == NULL && ((kind == XCHG_MEMORY_PINNED && (code = xchg_cuda_device_current(&device, err)) != 0) ||
-                         (stream = xchg__cuda_stream_current(arena, device, err)) == NULL))
+                         (stream = xchg_cuda_stream_current(arena, device, err)) == NULL))
     return code != 0 ? code : xchg__error_code(err, XCHG_E_CUDA);
   if (kind == XCHG_MEMORY_DEVICE && stream->device != dst->_device_id)
     return xchg__error_set(err, XCHG_E_DEVICE,

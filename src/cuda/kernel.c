@@ -64,10 +64,6 @@ void xchg_cuda_kernel_release(xchg_cuda_kernel *kernel) {
   free(kernel);
 }
 
-const void *xchg_cuda_kernel_handle(const xchg_cuda_kernel *kernel) {
-  return kernel->handle;
-}
-
 /* ---- on a device -------------------------------------------------------------------------------- */
 
 static int device_read(xchg_cuda_kernel_facts *facts, int32_t device, int *optin) {

@@ -102,12 +102,10 @@ void xchg_cuda_frame_stream(xchg_cuda_frame *frame, xchg_cuda_stream *stream) {
 
 /* ---- overlap ------------------------------------------------------------------------------------ */
 
-/* The bytes from the first to the last element: [low, high). Empty for no elements. */
+/* The bytes from the first to the last element: [low, high). */
 static void span_of(const xchg_tensor *tensor, uintptr_t *low, uintptr_t *high) {
   int64_t least = 0, most = 0, bits = xchg_dtype_info(tensor->_dtype)->bits;
   *low = *high = (uintptr_t)tensor->_ptr;
-  if (tensor->_numel == 0)
-    return;
   for (int d = 0; d < tensor->_ndim; d++) {
     int64_t reach = (tensor->_shape[d] - 1) * tensor->_strides[d];
     least += reach < 0 ? reach : 0;
@@ -121,7 +119,7 @@ int32_t xchg_cuda_overlap(const xchg_tensor *a, const xchg_tensor *b) {
   uintptr_t a_low, a_high, b_low, b_high;
   span_of(a, &a_low, &a_high);
   span_of(b, &b_low, &b_high);
-  return a_low < b_high && b_low < a_high;
+  return a->_numel > 0 && b->_numel > 0 && a_low < b_high && b_low < a_high;
 }
 
 /* The position of a written tensor that lies in the bytes of another one; 0 where none does. */
@@ -170,10 +168,6 @@ static void rule_prepare(xchg__launch_rule *rule, int32_t device) {
     rule->wanted = ~rule->mask;
 }
 
-static int32_t failed(const xchg_error *err) {
-  return err != NULL ? err->code : XCHG_E_CUDA;
-}
-
 /* What is looked at once for a configuration and a device. */
 static int32_t launch_prepare(xchg__frame *frame, int32_t device, xchg_error *err) {
   xchg_cuda_frame *head = &frame->head;
@@ -186,7 +180,7 @@ static int32_t launch_prepare(xchg__frame *frame, int32_t device, xchg_error *er
   if (frame->context != xchg__cuda_primary[device]) {
     frame->context = NULL;
     if ((frame->legacy = xchg_cuda_stream_legacy(device, err)) == NULL)
-      return failed(err);
+      return xchg__error_code(err, XCHG_E_CUDA);
     for (int32_t i = 0; i < head->tensors; i++)
       rule_prepare(&frame->rules[i], device);
     frame->context = xchg__cuda_primary[device];
@@ -232,8 +226,8 @@ static int32_t launch_queue(xchg__frame *frame, int32_t device, xchg_error *err)
     return code;
   if (head->grid[0] == 0 || head->grid[1] == 0 || head->grid[2] == 0)
     return 0;
-  if (stream == NULL && (stream = xchg__cuda_stream_current(&frame->slots->head, device, err)) == NULL)
-    return failed(err);
+  if (stream == NULL && (stream = xchg_cuda_stream_current(&frame->slots->head, device, err)) == NULL)
+    return xchg__error_code(err, XCHG_E_CUDA);
   if ((code = xchg__cuda_stream_check(stream, "launch", err)) != 0)
     return code;
   frame->stream = NULL; /* the arguments become others than those of `seen` */

@@ -276,7 +276,7 @@ static int request_prepare(request *wanted, const xchg_arena *arena, xchg_error 
   if ((code = xchg__pool_get(&wanted->pool, wanted->device, err)) != 0 || wanted->pool == NULL)
     return code;
   wanted->home = wanted->capturing ? xchg__cuda_stream_aside(wanted->device, err)
-                                   : xchg__cuda_stream_current(arena, wanted->device, err);
+                                   : xchg_cuda_stream_current(arena, wanted->device, err);
   return wanted->home == NULL ? XCHG_E_CUDA : 0;
 }
 
@@ -362,7 +362,7 @@ static int memory_clear(const xchg_arena *arena, xchg_storage *storage, const xc
   int32_t device = ((const block *)storage->owner)->device;
   if (bytes == 0)
     return 0;
-  if ((stream = xchg__cuda_stream_current(arena, device, err)) == NULL)
+  if ((stream = xchg_cuda_stream_current(arena, device, err)) == NULL)
     return xchg__error_code(err, XCHG_E_CUDA);
   if (what->device_type == kDLCUDAHost && stream->capture == NULL) {
     memset(what->data, 0, (size_t)bytes);

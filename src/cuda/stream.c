@@ -178,17 +178,13 @@ void xchg_cuda_stream_close(xchg_cuda_stream *stream) {
 
 /* ---- the current stream ------------------------------------------------------------------------- */
 
-xchg_cuda_stream *xchg__cuda_stream_current(const xchg_arena *arena, int32_t device, xchg_error *err) {
+xchg_cuda_stream *xchg_cuda_stream_current(const xchg_arena *arena, int32_t device, xchg_error *err) {
   xchg_cuda_stream *stream = device >= 0 && device < XCHG_CUDA_MAX_DEVICES ? arena->streams[device] : NULL;
   if (stream == NULL)
     stream = xchg_cuda_stream_legacy(device, err);
   if (stream != NULL && stream->capture == NULL && xchg__graph_elsewhere(device, err) != 0)
     return NULL;
   return stream;
-}
-
-xchg_cuda_stream *xchg_cuda_stream_current(const xchg_arena *arena, int32_t device, xchg_error *err) {
-  return xchg__cuda_stream_current(arena, device, err);
 }
 
 void xchg_cuda_stream_select(xchg_arena *arena, int32_t device, xchg_cuda_stream *stream) {

@@ -13,8 +13,6 @@ void xchg__cuda_stream_retain(xchg_cuda_stream *stream);
 /* An error where its owner has closed it: nothing can be queued there any more. `where` opens the message. */
 int xchg__cuda_stream_check(const xchg_cuda_stream *stream, const char *where, xchg_error *err);
 
-/* The current stream of a device for a Lua state. Borrowed from the arena, or the static legacy one. NULL and err. */
-xchg_cuda_stream *xchg__cuda_stream_current(const xchg_arena *arena, int32_t device, xchg_error *err);
 /* The Lua state ends: its current streams go. */
 void xchg__cuda_streams_close(xchg_arena *arena);
 

@@ -48,7 +48,7 @@ int xchg__order_stream(xchg_cuda_stream **out, xchg__request *request, DLDevice 
   case XCHG_ORDER_GIVEN: *out = request->stream; return 0;
   case XCHG_ORDER_CURRENT: break;
   }
-  *out = xchg__cuda_stream_current(&request->slots->head, device.device_id, err);
+  *out = xchg_cuda_stream_current(&request->slots->head, device.device_id, err);
   return *out != NULL ? 0 : err->code;
 }
 
