@@ -108,6 +108,8 @@ static xchg__family family_of(PyObject *type) {
   xchg__family family = XCHG_FAMILY_OTHER;
   if (is_class(type, "numpy", "ndarray", 0))
     return XCHG_FAMILY_NUMPY;
+  if (is_class(type, "numpy.ma", "MaskedArray", 1))
+    return XCHG_FAMILY_MASKED;
   if (is_class(type, "torch", "Tensor", 1))
     return XCHG_FAMILY_TORCH;
   /* A class of the user's may stand in front of the library's. */

@@ -8,8 +8,9 @@
 /* Libraries with a rule of their own. */
 typedef enum {
   XCHG_FAMILY_OTHER,
-  XCHG_FAMILY_NUMPY, /* exactly numpy.ndarray: always on the CPU */
-  XCHG_FAMILY_TORCH, /* torch.Tensor and every subclass */
+  XCHG_FAMILY_NUMPY,  /* exactly numpy.ndarray: always on the CPU */
+  XCHG_FAMILY_MASKED, /* numpy.ma.MaskedArray and every subclass */
+  XCHG_FAMILY_TORCH,  /* torch.Tensor and every subclass */
   XCHG_FAMILY_TENSORFLOW,
   XCHG_FAMILY_JAX
 } xchg__family;

@@ -60,6 +60,28 @@ const char *xchg__type_name(PyObject *type, char *out, size_t size) {
   return out;
 }
 
+/* ---- NumPy -------------------------------------------------------------------------------------- */
+
+/* NumPy exports the data of a masked array, and drops the mask. */
+static int masked_check(PyObject *object, xchg_error *err) {
+  PyObject *mask = attribute(object, "mask"), *any = NULL, *question = NULL;
+  int masked = 0;
+  if (mask != NULL)
+    question = attribute(mask, "any");
+  if (question != NULL && (any = xchg__py.PyObject_CallNoArgs(question)) != NULL)
+    masked = xchg__py.PyObject_IsTrue(any) == 1;
+  if (xchg__py.PyErr_Occurred() != NULL)
+    xchg__py.PyErr_Clear();
+  xchg__py.Py_DecRef(any);
+  xchg__py.Py_DecRef(question);
+  xchg__py.Py_DecRef(mask);
+  if (!masked)
+    return 0;
+  return xchg__error_set(err, XCHG_E_REFUSED,
+                         "dlpack: the NumPy array has masked elements, and DLPack has no masks; pass x.filled(value), "
+                         "or x.data and x.mask");
+}
+
 /* ---- PyTorch ------------------------------------------------------------------------------------ */
 
 /* Names, interned once, under the GIL. */
@@ -180,6 +202,8 @@ int xchg__refusal_check(xchg__family family, PyObject *object, xchg_error *err) 
     return torch_check(object, err);
   if (family == XCHG_FAMILY_TENSORFLOW)
     return tensorflow_check(object, err);
+  if (family == XCHG_FAMILY_MASKED)
+    return masked_check(object, err);
   return 0;
 }
 
