@@ -94,7 +94,6 @@ end
 ---@field empty fun(where, kind, id, head, dtype, ndim, extents, zero)  fills the head of a new tensor
 ---@field copy fun(where, to, from, options?)  two tensors; broadcasts and casts
 ---@field fill fun(where, head, element)  writes an element, given as bytes, everywhere
----@field with fun(where, stream, kind, id, source, make): any  make() while that stream is current
 ---@field simulated fun(): boolean
 ---@field budget fun(where, kind, id?, bytes): integer  as xchg.budget; 0 bytes leave it
 ---@field record fun(where, t, stream)  the memory of a tensor is in use on a stream until what is queued there is done

@@ -157,7 +157,7 @@ function class:__call(...)
       count, inputs, outputs, outputs == 1 and "" or "s")
   end
   local letters, given = {}, {}
-  local on = generated.read(where, self.inputs, values, letters)
+  local on, sure = generated.read(where, self.inputs, values, letters)
   for i = 1, count - inputs do
     given[i] = values[inputs + i]
     if not is_tensor(given[i]) then
@@ -167,7 +167,7 @@ function class:__call(...)
   end
   if #given > 0 then
     local of_results = generated.read(where, self.outputs, given, letters)
-    on = on or of_results
+    if not sure then on = of_results or on end
   end
   if not on then
     error_.raise("bad_argument", "%s: no argument is in the memory of a device; pass a tensor made with device='cuda'",

@@ -42,8 +42,9 @@ function M.describe(shape) return "{" .. table.concat(shape, ", ") .. "}" end
 ---@param values table
 ---@param letters table<string, xchg.dtype>
 ---@return integer? device of the tensors; nil where there is none
+---@return boolean? sure whether that is memory of the device: managed memory is anybody's
 function M.read(where, parameters, values, letters)
-  local on
+  local on, managed
   for i, parameter in ipairs(parameters) do
     local value = values[i]
     if is_tensor(value) then
@@ -58,8 +59,10 @@ function M.read(where, parameters, values, letters)
           .. "unsigned integer", where, parameter.name, name)
       end
       if parameter.letter then letters[parameter.letter] = name end
-      if value._device_type == device.CUDA or value._device_type == device.CUDA_MANAGED then
+      if value._device_type == device.CUDA then
         on = on or value._device_id
+      elseif value._device_type == device.CUDA_MANAGED then
+        managed = managed or value._device_id
       elseif value._device_type ~= device.CUDA_HOST then
         error_.raise("unsupported_device", "%s: '%s' is in %s memory, which kernels cannot reach; t:to 'cuda' copies "
           .. "it", where, parameter.name, value.device)
@@ -69,7 +72,7 @@ function M.read(where, parameters, values, letters)
         check.describe(value))
     end
   end
-  return on
+  return on or managed, on ~= nil
 end
 
 --- The dtype of a parameter once the letters are known.
