@@ -458,7 +458,7 @@ describe("what a producer says of its memory is compared with the driver:", func
 end)
 
 describe("memory of ROCm", function()
-  it("is taken and named, asked for no stream, and not worked on", function()
+  it("is taken and named, told its default stream, and not worked on", function()
     local a = p.Array(kw { device = pair(10, 1), data = 0x7000 })
     local t = xchg.from_dlpack(a)
     assert.same({ "rocm:1", "[0]" }, { t.device, text(a.streams) })
