@@ -26,7 +26,8 @@ end
 
 -- Why a question is not asked here; nil if it is.
 local function left_out(question)
-  if question.needs_two and cuda_.cuda.device_count() < 2 then return "only one device here" end
+  if question.needs_two and cuda_.no_second() then return cuda_.no_second() end
+  if question.compiles and cuda_.no_compiler() then return cuda_.no_compiler() end
   if question.needs and cuda_.simulated then return "needs " .. question.needs .. " for hardware" end
 end
 

@@ -5,6 +5,9 @@ local cuda_ = require "spec.support.cuda"
 local raises = require "spec.support.raises"
 local cuda = cuda_.cuda
 
+local no_compiler = cuda_.no_compiler()
+if no_compiler then return pending(no_compiler) end
+
 local SOURCE = [[
 extern "C" __global__ void add(int *y, const int *x) { y[threadIdx.x] += x[threadIdx.x]; }
 extern "C" __global__ void tell(long long *out, long long value) { *out = value; }

@@ -110,7 +110,7 @@ return {
     in_child(function() return "" end)
     io.write(rt.code(C.cudaMalloc(rt.pointer_t(), 16)))
   ]]) },
-  { "two processes that compile the same text into an empty cache", ask = cache },
+  { "two processes that compile the same text into an empty cache", compiles = true, ask = cache },
   { "memory of PyTorch's", needs = "torch", ask = process(PYTHON .. [[
     local x = py.import("torch").ones(1024, py.kwargs { device = "cuda" })
     io.write(told(x:data_ptr()))

@@ -45,7 +45,7 @@ local function candidates()
     local build = os.getenv("XCHG_BUILD") or "build"
     return { (build:sub(1, 1) == "/" and "" or child.root .. "/") .. build .. "/xchg/sim.so" }
   end
-  local out = {}
+  local out = { os.getenv "XCHG_TEST_CUDART" } -- that the library has found, for instance
   local prefix = (os.getenv("XCHG_PYTHON") or ""):match("^(.*)/bin/[^/]+$")
   if prefix then
     local pattern = child.quote(prefix) .. "/lib/python3.*/site-packages/nvidia/%s/lib/libcudart.so.1[23] "
@@ -56,7 +56,6 @@ local function candidates()
   end
   out[#out + 1] = "libcudart.so.13"
   out[#out + 1] = "libcudart.so.12"
-  out[#out + 1] = os.getenv "XCHG_TEST_CUDART" -- off the loader's ways
   return out
 end
 
