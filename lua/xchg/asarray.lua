@@ -177,7 +177,9 @@ end
 
 local function is_number(x)
   if check.is_number(x) then return true end
-  return type(x) == "cdata" and (ffi.istype("complex", x) or ffi.istype("complex float", x))
+  if type(x) ~= "cdata" then return false end
+  local name = tostring(ffi.typeof(x)) -- to ffi.istype an array of two numbers is a complex too
+  return name == "ctype<complex>" or name == "ctype<complex float>"
 end
 
 -- Whether anything in a nested table is an array or a Python object.
