@@ -82,7 +82,7 @@ static int read_raw(int32_t *out, int32_t known, const char *text, int64_t items
                            "%s: format '%s' does not say what its %lld-byte items are; pass the option dtype, or one "
                            "field where they are records or unions",
                            from, text, (long long)itemsize);
-  if (info != NULL && itemsize != 1 && info->bits != itemsize * 8)
+  if (info != NULL && itemsize != 1 && (info->bits % 8 != 0 || info->bits / 8 != itemsize))
     return xchg__error_set(err, XCHG_E_DTYPE,
                            "%s: format '%s' has items of %lld bytes, and %s has %d bits; pass a dtype of that size",
                            from, text, (long long)itemsize, info->name, info->bits);

@@ -1,0 +1,515 @@
+/* Any dictionary of an array interface, host or CUDA, and any PyArrayInterface, from objects that answer, lie and raise.
+ * Python is a small model here: what it hands out is counted, and every exception must be taken back.
+ *
+ * libFuzzer: clang -fsanitize=fuzzer,address,undefined -Isrc -Ispec/c spec/c/interface_fuzz.c src/core/(*).c
+ * With XCHG_FUZZ_RUNS defined it is a program that makes that many inputs itself. */
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "exchange/adopt.h"
+#include "exchange/producer.h"
+#include "exchange/refusal.h"
+
+#define foreign format_foreign
+#define read_raw format_read_raw
+#include "exchange/buffer_format.c"
+#undef foreign
+#undef read_raw
+
+#include "exchange/buffer.c"
+#include "exchange/descriptor.c"
+#include "exchange/interface.c"
+#include "exchange/typestr.c"
+
+#undef PROTOCOL
+#include "exchange/array_interface.c"
+#undef PROTOCOL
+#undef WHERE
+#define import import_struct
+#include "exchange/array_struct.c"
+#undef import
+#define read_version cai_read_version
+#define read_mask cai_read_mask
+#define read_data cai_read_data
+#define read_all cai_read_all
+#include "exchange/cai.c"
+
+#define EXPECT(condition)                                                                                              \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      printf("interface_fuzz: %s\n", #condition);                                                                      \
+      fflush(stdout);                                                                                                  \
+      abort();                                                                                                         \
+    }                                                                                                                  \
+  } while (0)
+
+/* ---- a small Python ------------------------------------------------------------------------------------ */
+
+enum { MEMBERS = 10, MEMORY = 4096 };
+enum { NONE, TYPE, INTEGER, TEXT, TUPLE, LIST, DICT, BUFFER, CAPSULE, OBJECT, RAISER, KINDS };
+
+struct PyObject {
+  int kind;
+  int references;
+  int count;
+  int wide; /* of an integer: beyond 64 bits */
+  int64_t number;
+  char text[24];
+  const char *keys[MEMBERS];
+  PyObject *members[MEMBERS];
+  array_struct source;
+  Py_ssize_t dims[2 * XCHG_MAX_NDIM];
+};
+
+static PyObject none = {.kind = NONE, .references = 1}, types[KINDS], attribute_error, other_error;
+static PyObject *pending;
+static int live, exports;
+static _Alignas(64) unsigned char memory[MEMORY];
+
+static PyObject *object_new(int kind) {
+  PyObject *object = calloc(1, sizeof *object);
+  EXPECT(object != NULL);
+  object->kind = kind;
+  object->references = 1;
+  live++;
+  return object;
+}
+static void fake_inc(PyObject *object) {
+  if (object != NULL)
+    object->references++;
+}
+static void fake_dec(PyObject *object) {
+  if (object == NULL || --object->references > 0 || object->kind == NONE || object->kind == TYPE)
+    return;
+  EXPECT(object->references == 0);
+  for (int i = 0; i < object->count; i++)
+    fake_dec(object->members[i]);
+  free(object);
+  live--;
+}
+static PyObject *fake_raise(PyObject *error) {
+  pending = error;
+  return NULL;
+}
+static PyObject *fake_type(PyObject *object) {
+  types[object->kind].references++;
+  return &types[object->kind];
+}
+static unsigned long fake_flags(PyObject *type) {
+  switch ((int)(type - types)) {
+  case TEXT: return XCHG_PY_UNICODE_SUBCLASS;
+  case TUPLE: return XCHG_PY_TUPLE_SUBCLASS;
+  case LIST: return XCHG_PY_LIST_SUBCLASS;
+  case DICT: return XCHG_PY_DICT_SUBCLASS;
+  case INTEGER: return XCHG_PY_LONG_SUBCLASS;
+  default: return 0;
+  }
+}
+static PyObject *fake_text(const char *text) {
+  PyObject *object = object_new(TEXT);
+  snprintf(object->text, sizeof object->text, "%s", text);
+  return object;
+}
+static PyObject *fake_member(PyObject *object, const char *name) {
+  for (int i = 0; i < object->count; i++)
+    if (object->keys[i] != NULL && strcmp(object->keys[i], name) == 0)
+      return object->members[i];
+  return NULL;
+}
+static PyObject *fake_attribute_string(PyObject *object, const char *name) {
+  PyObject *value = object->kind == OBJECT ? fake_member(object, name) : NULL;
+  if (value == NULL || value->kind == RAISER)
+    return fake_raise(value == NULL ? &attribute_error : &other_error);
+  value->references++;
+  return value;
+}
+static PyObject *fake_attribute(PyObject *object, PyObject *name) {
+  return fake_attribute_string(object, name->text);
+}
+static PyObject *fake_lookup(PyObject *dict, PyObject *name) {
+  PyObject *value = fake_member(dict, name->text);
+  EXPECT(dict->kind == DICT);
+  return value != NULL && value->kind == RAISER && value->number % 2 ? fake_raise(&other_error) : value;
+}
+static PyObject *fake_index(PyObject *object) {
+  if (object->kind != INTEGER)
+    return fake_raise(&other_error);
+  object->references++;
+  return object;
+}
+static long long fake_signed(PyObject *object, int *overflow) {
+  *overflow = object->wide;
+  return object->wide ? -1 : object->number;
+}
+static unsigned long long fake_unsigned(PyObject *object) {
+  if (object->wide || object->number < 0) {
+    fake_raise(&other_error);
+    return (unsigned long long)-1;
+  }
+  return (unsigned long long)object->number;
+}
+static Py_ssize_t fake_size(PyObject *object) {
+  if (object->kind == TUPLE || object->kind == LIST || object->kind == DICT)
+    return object->number > 0 ? object->number : object->count; /* lists may say more than they have */
+  fake_raise(&other_error);
+  return -1;
+}
+static PyObject *fake_item(PyObject *object, Py_ssize_t i) {
+  if ((object->kind != TUPLE && object->kind != LIST) || i >= object->count)
+    return fake_raise(&other_error);
+  object->members[i]->references++;
+  return object->members[i];
+}
+static int fake_true(PyObject *object) {
+  if (object->kind == RAISER) {
+    fake_raise(&other_error);
+    return -1;
+  }
+  return object->number != 0;
+}
+static const char *fake_utf8(PyObject *object, Py_ssize_t *size) {
+  if (object->kind != TEXT)
+    return (const char *)fake_raise(&other_error);
+  *size = (Py_ssize_t)strlen(object->text) + object->wide; /* a NUL inside */
+  return object->text;
+}
+static PyObject *fake_occurred(void) {
+  return pending;
+}
+static void fake_clear(void) {
+  pending = NULL;
+}
+static int fake_matches(PyObject *error) {
+  return pending != NULL && (error == &other_error || error == pending);
+}
+static void fake_fetch(PyObject **type, PyObject **value, PyObject **traceback) {
+  *type = pending;
+  *value = *traceback = pending = NULL;
+}
+static void fake_restore(PyObject *type, PyObject *value, PyObject *traceback) {
+  EXPECT(value == NULL && traceback == NULL);
+  pending = type;
+}
+static int fake_has_buffer(PyObject *object) {
+  return object->kind == BUFFER || (object->kind == OBJECT && object->wide);
+}
+static int fake_get_buffer(PyObject *object, Py_buffer *view, int flags) {
+  if ((object->number & 1) != 0 && ((flags & PyBUF_WRITABLE) != 0 || (object->number & 2) != 0)) {
+    fake_raise(&other_error);
+    return -1;
+  }
+  memset(view, 0, sizeof *view);
+  view->obj = object;
+  view->buf = memory + 16;
+  view->len = object->number % 256;
+  view->itemsize = 1;
+  view->readonly = (object->number & 1) != 0;
+  view->ndim = 1;
+  object->references++;
+  exports++;
+  return 0;
+}
+static void fake_release_buffer(Py_buffer *view) {
+  EXPECT(view->obj != NULL);
+  exports--;
+  fake_dec(view->obj);
+  view->obj = NULL;
+}
+static int fake_capsule_valid(PyObject *object, const char *name) {
+  return object->kind == CAPSULE && name == NULL && !object->wide;
+}
+static void *fake_capsule_pointer(PyObject *object, const char *name) {
+  EXPECT(fake_capsule_valid(object, name));
+  return &object->source;
+}
+
+static void prepare(void) {
+  for (int i = 0; i < KINDS; i++)
+    types[i] = (PyObject){.kind = TYPE, .references = 1};
+  xchg__py = (xchg__python_table){
+      .Py_IncRef = fake_inc,
+      .Py_DecRef = fake_dec,
+      .PyObject_Type = fake_type,
+      .PyType_GetFlags = fake_flags,
+      .PyUnicode_InternFromString = fake_text,
+      .PyObject_GetAttr = fake_attribute,
+      .PyObject_GetAttrString = fake_attribute_string,
+      .PyDict_GetItemWithError = fake_lookup,
+      .PyNumber_Index = fake_index,
+      .PyLong_AsLongLongAndOverflow = fake_signed,
+      .PyLong_AsUnsignedLongLong = fake_unsigned,
+      .PyObject_Size = fake_size,
+      .PySequence_GetItem = fake_item,
+      .PyObject_IsTrue = fake_true,
+      .PyUnicode_AsUTF8AndSize = fake_utf8,
+      .PyErr_Occurred = fake_occurred,
+      .PyErr_Clear = fake_clear,
+      .PyErr_ExceptionMatches = fake_matches,
+      .PyErr_Fetch = fake_fetch,
+      .PyErr_Restore = fake_restore,
+      .PyObject_CheckBuffer = fake_has_buffer,
+      .PyObject_GetBuffer = fake_get_buffer,
+      .PyBuffer_Release = fake_release_buffer,
+      .PyCapsule_IsValid = fake_capsule_valid,
+      .PyCapsule_GetPointer = fake_capsule_pointer,
+      ._Py_NoneStruct = &none,
+      .PyCapsule_Type = &types[CAPSULE],
+      .PyBytes_Type = &types[RAISER],
+      .PyExc_AttributeError = &attribute_error,
+      .PyExc_Exception = &other_error,
+  };
+}
+
+/* ---- what stands around the parts that are tested ------------------------------------------------------- */
+
+xchg__python_table xchg__py;
+xchg__producer_names xchg__names;
+
+int xchg__producer_prepare(void) {
+  static PyObject name = {.kind = TEXT, .references = 1, .text = "__cuda_array_interf"};
+  xchg__names.cuda_interface = &name;
+  return 0;
+}
+xchg__producer *xchg__producer_of(PyObject *type) {
+  static xchg__producer producer;
+  EXPECT(pending == NULL);
+  producer.type = type;
+  return &producer;
+}
+const char *xchg__type_name(PyObject *type, char *out, size_t size) {
+  EXPECT(type->kind == TYPE);
+  snprintf(out, size, "name");
+  return out;
+}
+const char *xchg__object_text(PyObject *object, char *out, size_t size) {
+  snprintf(out, size, "%s", object->kind == TEXT ? object->text : "something");
+  return out;
+}
+void xchg__refusal_reason(char *out, size_t size) {
+  EXPECT(pending != NULL);
+  snprintf(out, size, "reason");
+}
+int xchg__refusal_set(xchg_error *err, const char *where, xchg__family family, PyObject *object) {
+  EXPECT(pending != NULL && family == XCHG_FAMILY_OTHER && object != NULL);
+  return xchg__error_set(err, XCHG_E_REFUSED, "%s: refuses", where);
+}
+void xchg__adopt_destroy_python(xchg_storage *storage, int python) {
+  EXPECT(python);
+  fake_dec(storage->owner);
+}
+
+static int adopted;
+static void check_adopted(const xchg__checked *checked, const xchg__buffer *buffer) {
+  const xchg_description *d = &checked->description;
+  const unsigned char *first = checked->start, *last = first + (checked->bytes > 0 ? checked->bytes - 1 : 0);
+  EXPECT(d->ndim >= 0 && d->ndim <= XCHG_MAX_NDIM && xchg_dtype_info(d->dtype) != NULL);
+  if (checked->bytes == 0)
+    return;
+  if (buffer != NULL)
+    EXPECT(first >= memory + 16 && last < memory + 16 + buffer->view.len);
+  else
+    EXPECT(xchg__address_readable(first, 1) != 0 && xchg__address_readable(last, 1) != 0);
+}
+int xchg__adopt(xchg_slots *slots, xchg_tensor *out, const xchg__checked *checked, void *owner, PyObject *object,
+                void (*destroy)(xchg_storage *, int), xchg_error *err) {
+  xchg_storage storage = {.owner = owner, .object = object};
+  EXPECT(slots == NULL && out == NULL && owner != NULL && object->kind == OBJECT);
+  check_adopted(checked, destroy == xchg__buffer_destroy ? owner : NULL);
+  if (checked->description.ndim == 3)
+    return xchg__error_set(err, XCHG_E_MEMORY, "storage: no memory");
+  adopted++;
+  if (destroy == xchg__buffer_destroy)
+    object->references++; /* which that function gives back */
+  out = NULL;
+  (void)out;
+  /* At once, but for the buffer's dictionary, which is given to it after this. */
+  if (destroy == xchg__adopt_destroy_python)
+    destroy(&storage, 1);
+  else
+    object->source.data = owner;
+  return 0;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------------- */
+
+typedef struct input {
+  const uint8_t *at;
+  size_t left;
+} input;
+
+static uint8_t take(input *in) {
+  if (in->left == 0)
+    return 0;
+  in->left--;
+  return *in->at++;
+}
+static int64_t take_number(input *in) {
+  uint8_t kind = take(in);
+  if (kind < 150)
+    return kind % 10;
+  if (kind < 190)
+    return 8 * (kind % 9) - 24;
+  if (kind < 220)
+    return (int64_t)((UINT64_C(1) << take(in) % 64) + (uint64_t)(kind % 3) - 1);
+  return kind % 3 == 0 ? INT64_MIN : kind % 3 == 1 ? INT64_MAX : -(int64_t)(take(in) % 100);
+}
+/* Mostly an address of our memory. */
+static int64_t take_address(input *in) {
+  uint8_t kind = take(in);
+  return kind < 200 ? (int64_t)(uintptr_t)(memory + 8 * (kind % 64)) : kind < 220 ? 0 : take_number(in);
+}
+
+static void put(PyObject *object, const char *key, PyObject *value) {
+  if (object->count == MEMBERS) {
+    fake_dec(value);
+    return;
+  }
+  object->keys[object->count] = key;
+  object->members[object->count++] = value;
+}
+
+static PyObject *take_integer(input *in, int64_t number) {
+  PyObject *object = object_new(INTEGER);
+  object->number = number;
+  object->wide = take(in) > 252;
+  return object;
+}
+static PyObject *take_anything(input *in) {
+  static const int kinds[] = {NONE, INTEGER, TEXT, TUPLE, LIST, DICT, BUFFER, CAPSULE, OBJECT, RAISER};
+  int kind = kinds[take(in) % (sizeof kinds / sizeof *kinds)];
+  PyObject *object;
+  if (kind == NONE) {
+    none.references++;
+    return &none;
+  }
+  object = object_new(kind);
+  object->number = kind == BUFFER || kind == INTEGER || kind == RAISER ? take_number(in) : 0;
+  return object;
+}
+static PyObject *take_integers(input *in) {
+  PyObject *object = object_new(take(in) % 4 ? TUPLE : LIST);
+  int count = take(in) % 5;
+  for (int i = 0; i < count; i++)
+    put(object, NULL, take(in) < 250 ? take_integer(in, take_number(in)) : take_anything(in));
+  if (take(in) > 250)
+    object->number = take(in);
+  return object;
+}
+static PyObject *take_typestr(input *in) {
+  static const char *const good[] = {"<f8", "<f4", "|u1", "<i2", "|b1", "<c16", ">f8", "|V2", "<M8[ns]", "|O8", "<U3"};
+  PyObject *object = fake_text(good[take(in) % (sizeof good / sizeof *good)]);
+  if (take(in) > 230)
+    object->text[take(in) % 4] = (char)(take(in) | 1);
+  object->wide = take(in) > 252;
+  return object;
+}
+static PyObject *take_data(input *in) {
+  PyObject *object = object_new(take(in) % 8 ? TUPLE : LIST);
+  put(object, NULL, take_integer(in, take_address(in)));
+  put(object, NULL, take(in) < 240 ? take_integer(in, take(in) % 2) : take_anything(in));
+  return object;
+}
+
+static PyObject *take_dict(input *in) {
+  PyObject *dict = object_new(DICT);
+  if (take(in) < 250)
+    put(dict, "version", take(in) < 250 ? take_integer(in, take(in) < 200 ? 3 : take_number(in)) : take_anything(in));
+  if (take(in) < 250)
+    put(dict, "shape", take(in) < 245 ? take_integers(in) : take_anything(in));
+  if (take(in) < 250)
+    put(dict, "typestr", take(in) < 245 ? take_typestr(in) : take_anything(in));
+  if (take(in) < 90)
+    put(dict, "strides", take(in) < 230 ? take_integers(in) : take_anything(in));
+  if (take(in) < 220)
+    put(dict, "data", take(in) < 180 ? take_data(in) : take_anything(in));
+  if (take(in) < 60)
+    put(dict, "offset", take(in) < 220 ? take_integer(in, take_number(in)) : take_anything(in));
+  if (take(in) < 40)
+    put(dict, "descr", take_anything(in));
+  if (take(in) < 30)
+    put(dict, "mask", take_anything(in));
+  if (take(in) < 60)
+    put(dict, "stream", take(in) < 200 ? take_integer(in, take_number(in)) : take_anything(in));
+  return dict;
+}
+
+static PyObject *take_capsule(input *in) {
+  static const char kinds[] = "fiubcVOq";
+  PyObject *object = object_new(CAPSULE);
+  array_struct *s = &object->source;
+  object->wide = take(in) > 250;
+  s->two = take(in) > 250 ? 3 : 2;
+  s->nd = take(in) < 240 ? take(in) % 4 : (int)take_number(in);
+  s->typekind = take(in) < 250 ? kinds[take(in) % (sizeof kinds - 1)] : (char)take(in);
+  s->itemsize = take(in) < 240 ? 1 << take(in) % 5 : (int)take_number(in);
+  s->flags = take(in) < 200 ? 0x701 : take(in) << 4 | take(in);
+  s->data = (void *)(uintptr_t)take_address(in);
+  for (int d = 0; d < 4; d++) {
+    object->dims[d] = (Py_ssize_t)take_number(in);
+    object->dims[XCHG_MAX_NDIM + d] = take(in) < 200 ? s->itemsize : (Py_ssize_t)take_number(in);
+  }
+  s->shape = take(in) < 245 ? object->dims : (Py_ssize_t *)(uintptr_t)take(in);
+  s->strides = take(in) < 245 ? object->dims + XCHG_MAX_NDIM : (Py_ssize_t *)(uintptr_t)take(in);
+  if (s->flags & HAS_DESCR)
+    put(object, NULL, s->descr = take_anything(in));
+  return object;
+}
+
+static void check_end(int code, const xchg_error *err, PyObject *object) {
+  EXPECT(code == err->code && code <= 0);
+  EXPECT(pending == NULL || code == XCHG_E_REFUSED);
+  pending = NULL;
+  if (code == 0 && object->source.data != NULL) {
+    xchg_storage storage = {.owner = object->source.data, .object = object};
+    xchg__buffer_destroy(&storage, 1);
+    object->source.data = NULL;
+  }
+  EXPECT(object->references == 1 && exports == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  input in = {data, size};
+  xchg__request request = {.dtype = take(&in) < 40 ? (int32_t)take(&in) % XCHG_DTYPE_COUNT : 0,
+                           .writable = take(&in) < 30};
+  int which = take(&in) % 3, code;
+  PyObject *object, *value;
+  xchg_error err = {0};
+  xchg__cai cai;
+  if (types[0].references == 0)
+    prepare();
+  object = object_new(OBJECT);
+  object->wide = take(&in) % 2;
+  object->number = take_number(&in) & INT64_MAX;
+  value = take(&in) > 250 ? take_anything(&in) : which == 0 ? take_capsule(&in) : take_dict(&in);
+  put(object, which == 0 ? "__array_struct__" : which == 1 ? "__array_interface__" : "__cuda_array_interf", value);
+  if (which == 0) {
+    code = xchg__from_array_struct(&request, NULL, object, &err);
+  } else if (which == 1) {
+    code = xchg__from_array_interface(&request, NULL, object, &err);
+  } else {
+    code = xchg__cai_read(&cai, object, request.dtype, &err);
+    if (code == 0)
+      fake_dec(cai.dict);
+  }
+  check_end(code, &err, object);
+  fake_dec(object);
+  EXPECT(live == 0);
+  return 0;
+}
+
+#ifdef XCHG_FUZZ_RUNS
+int main(void) {
+  uint8_t bytes[128];
+  for (int run = 0; run < XCHG_FUZZ_RUNS; run++) {
+    size_t size = 24 + (size_t)test_below((int64_t)sizeof bytes - 24);
+    for (size_t i = 0; i < size; i++)
+      bytes[i] = (uint8_t)(test_random() >> 32);
+    LLVMFuzzerTestOneInput(bytes, size);
+    test_checks++;
+  }
+  CHECK(adopted > XCHG_FUZZ_RUNS / 100);
+  return test_end();
+}
+#endif
