@@ -336,17 +336,12 @@ __attribute__((noinline)) static int frame_adopt(xchg__frame *frame, const xchg_
 
 #define SELDOM(condition) __builtin_expect(condition, 0)
 
-/* Whether the tensors are those of the launch before. */
-static inline int frame_repeats(const xchg__frame *frame) {
-  const uintptr_t *heads = (const uintptr_t *)(const void *)frame->head.heads;
-  const uintptr_t *seen = (const uintptr_t *)(const void *)frame->seen;
-  uintptr_t others = 0;
-  int32_t i = 0;
-  do {
-    others |= (heads[i] ^ seen[i]) | (heads[i + 1] ^ seen[i + 1]) | (heads[i + 2] ^ seen[i + 2]) |
-              (heads[i + 3] ^ seen[i + 3]);
-  } while (SELDOM((i += XCHG_LAUNCH_STEP) < frame->head.tensors));
-  return others == 0;
+/* 0 where XCHG_LAUNCH_STEP tensors, from the one at `i` on, are those of the launch before. */
+static inline uintptr_t frame_changed(const xchg__frame *frame, int32_t i) {
+  const uintptr_t *heads = (const uintptr_t *)(const void *)frame->head.heads + i;
+  const uintptr_t *seen = (const uintptr_t *)(const void *)frame->seen + i;
+  _Static_assert(XCHG_LAUNCH_STEP == 4, "as many as here");
+  return (heads[0] ^ seen[0]) | (heads[1] ^ seen[1]) | (heads[2] ^ seen[2]) | (heads[3] ^ seen[3]);
 }
 
 /* The usual launch repeats the one before: its device is current, each tensor is usual memory that its stream has used
@@ -354,14 +349,18 @@ static inline int frame_repeats(const xchg__frame *frame) {
 int32_t xchg_cuda_launch(xchg_cuda_frame *head, xchg_error *err) {
   xchg__frame *frame = (xchg__frame *)(void *)head;
   xchg_cuda_stream *stream;
+  uintptr_t changed;
   int result;
-  if (SELDOM(head->checked == 0))
+  if (SELDOM(head->checked == 0 || xchg__graph_capturing()))
     return launch_any(frame, err);
   if (!SELDOM((stream = *frame->chosen) != NULL))
     stream = frame->legacy;
-  if (SELDOM(xchg__graph_capturing() || stream->flags & XCHG_CUDA_STREAM_CLOSED))
+  else if (stream->flags & XCHG_CUDA_STREAM_CLOSED)
     return launch_any(frame, err);
-  if (SELDOM(!frame_repeats(frame) || frame->changes != frame->slots->changes || frame->stream != stream) &&
+  changed = frame_changed(frame, 0);
+  for (int32_t i = XCHG_LAUNCH_STEP; SELDOM(i < head->tensors); i += XCHG_LAUNCH_STEP)
+    changed |= frame_changed(frame, i);
+  if (SELDOM(changed != 0 || frame->changes != frame->slots->changes || frame->stream != stream) &&
       !frame_adopt(frame, stream))
     return launch_any(frame, err);
   if (SELDOM(xchg__drv.cuCtxGetCurrent(&frame->current) != 0 || frame->current != frame->context))

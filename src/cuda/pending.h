@@ -16,6 +16,7 @@ typedef struct {
   const char *name; /* of the kernel, static; NULL: an empty place */
   const void *stream;
   int32_t device;
+  int32_t unused[3]; /* 32 bytes, which need no multiplication */
 } xchg__pending_launch;
 
 typedef struct xchg__pending_ring xchg__pending_ring;
