@@ -114,16 +114,16 @@ function M.reference_case(array)
   return M.calling("REF: np.from_dlpack(NumPy) from C", M.module("numpy").from_dlpack, array)
 end
 
---- A loop of its own for each case: a trace is compiled for what its loop met first. `code` may use `x` and
---- `from_dlpack`, and is repeated n times.
+--- A loop of its own for each case: a trace is compiled for what its loop met first. `code` may use `x`,
+--- `from_dlpack` and `from_buffer`, and is repeated n times.
 function M.loop(code, x, after)
   return loadstring(([[
-    local x, from_dlpack, after = ...
+    local x, from_dlpack, from_buffer, after = ...
     return function(n)
       for _ = 1, n do %s end
       if after then after() end
     end
-  ]]):format(code), "=" .. code)(x, require("xchg").from_dlpack, after)
+  ]]):format(code), "=" .. code)(x, require("xchg").from_dlpack, require("xchg").from_buffer, after)
 end
 
 -- ---- the machine --------------------------------------------------------------------------------------

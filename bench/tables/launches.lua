@@ -92,7 +92,7 @@ local function measure_launches(stub)
       case("k(grid, block, ...), caller interpreted", "k(16, 256, ARGS)", nil, true)
     else
       case("k:config", "run(ARGS)", count == 4 and 40 or 80)
-      case("k(grid, block, ...)", "k(16, 256, ARGS)", count == 4 and 40 or 80)
+      case("k(grid, block, ...)", "k(16, 256, ARGS)")
       case("k:launch, one table of options", "k:launch(options, ARGS)")
     end
   end
