@@ -10,6 +10,10 @@ if no_compiler then return pending(no_compiler) end
 
 local SOURCE = [[
 extern "C" __global__ void add(int *y, const int *x) { y[threadIdx.x] += x[threadIdx.x]; }
+extern "C" __global__ void nine(int *y, const int *a, const int *b, const int *c, const int *d, const int *e, const int *f,
+                                const int *g, const int *h) {
+  *y = *a + 2 * *b + 3 * *c + 4 * *d + 5 * *e + 6 * *f + 7 * *g + 8 * *h;
+}
 extern "C" __global__ void tell(long long *out, long long value) { *out = value; }
 extern "C" __global__ void follow(int *y, const int *const *x) { y[threadIdx.x] += (*x)[threadIdx.x]; }
 ]]
@@ -75,6 +79,19 @@ for _, way in ipairs(WAYS) do
       s:synchronize()
       assert.same({ 39, 78 }, list(y))
       s:close()
+    end)
+
+    it("takes another tensor in any of many places", function()
+      local run = launcher("nine", 1)
+      local y, one, ten, given = ints { 0 }, ints { 1 }, ints { 10 }, {}
+      for k = 1, 8 do given[k] = one end
+      for k = 1, 8 do
+        for _ = 1, 2 do run(y, unpack(given)) end
+        given[k] = ten
+        run(y, unpack(given))
+        assert.equal(36 + 9 * k, y:to("cpu")[1])
+        given[k] = one
+      end
     end)
 
     it("takes a tensor that came where another one was", function()
