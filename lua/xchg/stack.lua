@@ -180,8 +180,8 @@ local function stack(where, parts, shape, wanted, number, place_of)
     end
   end
   local row = wanted.row or dtypes.get(where, one_dtype(where, parts, number))
-  local kind, id = one_device(where, parts, shape, place_of)
-  if wanted.kind then kind, id = wanted.kind, wanted.id end
+  local kind, id = wanted.kind, wanted.id
+  if not kind then kind, id = one_device(where, parts, shape, place_of) end
   local ndim = #shape + first._ndim
   if ndim > C.XCHG_MAX_NDIM then
     error_.raise("out_of_range", "%s: the stack has %d dimensions; tensors have at most %d", where, ndim,

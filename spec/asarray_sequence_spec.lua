@@ -1,0 +1,349 @@
+-- Numbers, lists of numbers, and lists of arrays.
+local xchg = require "xchg"
+local arrays = require "spec.support.arrays"
+local capsules = require "spec.support.capsules"
+local raises = require "spec.support.raises"
+
+local py, asarray = xchg.python, xchg.asarray
+local ns
+
+local function eval(source) return py.eval(source, ns) end
+
+setup(function() ns = py.exec([[
+import decimal, fractions, enum, collections
+import numpy as np
+class Counter:
+    """An iterator that counts how often it was asked."""
+    def __init__(self, *values): self.values, self.asked = list(values), 0
+    def __iter__(self): return self
+    def __next__(self):
+        self.asked += 1
+        if not self.values: raise StopIteration
+        return self.values.pop(0)
+class Items:
+    """A sequence by __getitem__ alone."""
+    def __getitem__(self, i):
+        if i >= 3: raise IndexError
+        return i * 2
+class Level(enum.IntEnum):
+    LOW = 3
+class Failing:
+    def __float__(self): raise RuntimeError("no float today")
+class Shrinking(list):
+    def __iter__(self):
+        for _ in range(len(self)): yield self.pop(0)
+]], {}) end)
+
+teardown(function() ns = nil end)
+
+after_each(capsules.collect)
+
+describe("asarray of numbers of Python", function()
+  for _, row in ipairs {
+    { "[True, False]", "bool", { 2 }, { true, false } },
+    { "[1, 2, 3]", "int64", { 3 }, { 1, 2, 3 } },
+    { "[True, 2]", "int64", { 2 }, { 1, 2 } },
+    { "[1, 2.5]", "float64", { 2 }, { 1, 2.5 } },
+    { "[False, 2.5]", "float64", { 2 }, { 0, 2.5 } },
+    { "[]", "float64", { 0 }, {} },
+    { "[[], []]", "float64", { 2, 0 }, { {}, {} } },
+    { "()", "float64", { 0 }, {} },
+    { "[[1, 2], (3, 4)]", "int64", { 2, 2 }, { { 1, 2 }, { 3, 4 } } },
+    { "[[[1]], [[2]]]", "int64", { 2, 1, 1 }, { { { 1 } }, { { 2 } } } },
+    { "range(3)", "int64", { 3 }, { 0, 1, 2 } },
+    { "(i * i for i in range(4))", "int64", { 4 }, { 0, 1, 4, 9 } },
+    { "map(float, [1, 2])", "float64", { 2 }, { 1, 2 } },
+    { "[range(2), iter([5, 6])]", "int64", { 2, 2 }, { { 0, 1 }, { 5, 6 } } },
+    { "collections.deque([1, 2])", "int64", { 2 }, { 1, 2 } },
+    { "{'a': 1, 'b': 2}.values()", "int64", { 2 }, { 1, 2 } },
+    { "Items()", "int64", { 3 }, { 0, 2, 4 } },
+    { "[Level.LOW, 1]", "int64", { 2 }, { 3, 1 } },
+    { "[decimal.Decimal('1.5'), fractions.Fraction(1, 4)]", "float64", { 2 }, { 1.5, 0.25 } },
+    { "[2**62, -2**63]", "int64", { 2 }, { 4611686018427387904LL, -9223372036854775807LL - 1 } },
+    { "[2**63, 1]", "uint64", { 2 }, { 9223372036854775808ULL, 1 } },
+    { "[2**64, 0.5]", "float64", { 2 }, { 2 ^ 64, 0.5 } },
+    { "[-2**63 - 1, 0.5]", "float64", { 2 }, { -2 ^ 63, 0.5 } },
+  } do
+    it("makes " .. row[1] .. " " .. row[2], function()
+      local t = asarray(eval(row[1]))
+      assert.same({ row[2], row[3], "lua", false }, { t.dtype, t.shape, t.protocol, t.readonly })
+      assert.same(row[4], t:totable())
+      t:release()
+    end)
+  end
+
+  it("makes complex ones complex128", function()
+    local t = asarray(eval "[1, 2.5, 3 - 4j]")
+    assert.equal("complex128", t.dtype)
+    assert.same({ 1, 0, 3, -4 }, { t[1].re, t[1].im, t[3].re, t[3].im })
+    t:release()
+  end)
+
+  for _, row in ipairs {
+    { "2**63", "uint64" }, { "2**70", "float64", { dtype = "float64" } },
+    { "fractions.Fraction(1, 2)", "float64" },
+  } do
+    it("takes " .. row[1] .. " alone", function()
+      local x = row[1]:find "2%*%*" and py.get(eval("[" .. row[1] .. " + 0]"), 0) or eval(row[1])
+      if type(x) == "number" then x = eval("(lambda: " .. row[1] .. ")()") end
+      local t = asarray(x, row[3])
+      assert.same({ row[2], 0 }, { t.dtype, t.ndim })
+      t:release()
+    end)
+  end
+
+  -- Every element as NumPy has it.
+  it("agrees with NumPy", function()
+    local np = arrays.import "numpy"
+    if not np then return pending "NumPy is not installed" end
+    for _, source in ipairs {
+      "[[1, 2], [3, 4]]", "[1.5, -0.0, float('inf')]", "[[True], [False]]", "[1+2j, 3]", "[[[]]]", "[2**63 + 1]",
+    } do
+      local x = eval(source)
+      local a, t = np.asarray(x), asarray(x)
+      assert.equal(a.dtype.name, t.dtype, source)
+      assert.same({ py.unpack(a.shape) }, t.shape, source)
+      assert.same(arrays.expected(arrays.namespace(), a), arrays.elements(t), source)
+      t:release()
+    end
+  end)
+
+  for _, row in ipairs {
+    { "[[1, 2], [3]]", "shape_mismatch", "x[1] is a list of 1 where a sequence of 2 was expected" },
+    { "[[1, 2], 3]", "shape_mismatch", "x[1] is of type int where a sequence of 2 was expected" },
+    { "[1, [2]]", "shape_mismatch", "x[1] is a list of 1 where a number or an array was expected" },
+    { "[[[1, 2], [3, 4]], [[5, 6], [7]]]", "shape_mismatch", "x[1][1] is a list of 1" },
+    { "[[1], iter([2, 3])]", "shape_mismatch", "x[1] is a tuple of 2 where a sequence of 1" },
+    { "[[], 3]", "shape_mismatch", "x[1] is of type int where a sequence of 0" },
+    { "[1, 'a']", "wrong_type", "x[1] is of type str, which is no number, array or sequence; text is no number" },
+    { "[[1], [None]]", "wrong_type", "x[1][0] is of type NoneType" },
+    { "[{1, 2}]", "wrong_type", "x[0] is of type set, which is no number, array or sequence; sets have no order" },
+    { "[{1: 2}]", "wrong_type", "py.list(d.values())" },
+    { "[int]", "wrong_type", "x[0] is of type type" },
+    { "[2**63, -1]", "out_of_range", "no dtype holds both integers below 0 and above 2^63 - 1" },
+    { "[2**64]", "out_of_range", "no integer dtype holds 18446744073709551616" },
+    { "[-2**63 - 1]", "out_of_range", "no integer dtype holds -9223372036854775809" },
+    { "{'a': 1}", "no_protocol", "dict has none of the protocols" },
+    { "frozenset([1])", "no_protocol", "frozenset has none of the protocols" },
+    { "object()", "no_protocol", "object has none of the protocols" },
+  } do
+    it("raises for " .. row[1], function() raises(row[2], row[3], asarray, eval(row[1])) end)
+  end
+
+  it("raises for what contains itself", function()
+    raises("out_of_range", "nested deeper than 64 levels, or contains itself", asarray,
+      eval "(lambda l: (l.append(l), l)[1])([])")
+    local t = asarray(eval "__import__('functools').reduce(lambda a, _: [a], range(64), 1)")
+    assert.equal(64, t.ndim)
+    t:release()
+    raises("out_of_range", "deeper than 64", asarray,
+      eval "__import__('functools').reduce(lambda a, _: [a], range(65), 1)")
+  end)
+
+  it("passes on what a number raises", function()
+    local e = capsules.fails(asarray, eval "[1, Failing()]")
+    assert.same({ "RuntimeError", "python" }, { e.type, e.code })
+  end)
+
+  it("passes on what an iterator raises, half-way", function()
+    local e = capsules.fails(asarray, eval "(1 // (2 - i) for i in range(5))")
+    assert.equal("ZeroDivisionError", e.type)
+  end)
+
+  it("reads iterators once", function()
+    local x = eval "Counter(1, 2, 3)"
+    local t = asarray(x)
+    assert.same({ 1, 2, 3 }, t:totable())
+    assert.equal(4, x.asked)
+    t:release()
+    local inner = eval "[Counter(1, 2), Counter(3, 4)]"
+    t = asarray(inner)
+    assert.same({ { 1, 2 }, { 3, 4 } }, t:totable())
+    assert.equal(3, py.get(inner, 0).asked)
+    t:release()
+  end)
+
+  it("is not confused by a list that shrinks while it is read", function()
+    local t = asarray(eval "Shrinking([1, 2, 3])")
+    assert.same({ 1, 2, 3 }, t:totable())
+    t:release()
+  end)
+
+  it("stores as the dtype that was asked for", function()
+    for _, row in ipairs {
+      { "[1, 2]", "float32" }, { "[1, 2]", "int8" }, { "[255]", "uint8" }, { "[1.0, 2.0]", "int32" }, { "[0.5]", "float16" },
+      { "[0.5]", "bfloat16" }, { "[True]", "int64" }, { "[2**64 - 1]", "uint64" }, { "[1]", "complex64" },
+      { "[-128, 127]", "int8" }, { "[2.0**63]", "uint64" }, { "[-2**63]", "int64" }, { "[65535]", "uint16" },
+      { "[-2**31, 2**31 - 1]", "int32" }, { "[2**32 - 1]", "uint32" }, { "[-32768]", "int16" },
+    } do
+      local t = asarray(eval(row[1]), { dtype = row[2] })
+      assert.equal(row[2], t.dtype)
+      if row[2] ~= "bfloat16" then
+        assert.same(arrays.expected(arrays.namespace(), eval("np.array(" .. row[1] .. ", dtype='" .. row[2] .. "')")),
+          arrays.elements(t))
+      else
+        assert.same({ 0.5 }, t:totable())
+      end
+      t:release()
+    end
+    local t = asarray(eval "[0, 2.5, float('nan'), 1j, 0j]", { dtype = "bool" })
+    assert.same({ false, true, true, true, false }, t:totable())
+    t:release()
+  end)
+
+  for _, row in ipairs {
+    { "[[1], [300]]", "int8", "x[1][0] is 300, which int8 cannot hold" }, { "[-1]", "uint8", "x[0] is -1" },
+    { "[-129]", "int8", "-129" }, { "[256]", "uint8", "256" }, { "[2**31]", "int32", "2147483648" },
+    { "[2**63]", "int64", "9223372036854775808" }, { "[2.0**63]", "int64", "9.2" }, { "[2.0**64]", "uint64", "1.8" },
+    { "[1.5]", "int8", "x[0] is 1.5" }, { "[float('nan')]", "int64", "nan" }, { "[float('inf')]", "uint64", "inf" },
+    { "[float('-inf')]", "int64", "-inf" }, { "[1j]", "float64", "x[0] is 1j" }, { "[10**400]", "float64", "x[0] is 1000" },
+    { "[2**64]", "uint64", "18446744073709551616" }, { "[-0.5]", "uint8", "-0.5" },
+  } do
+    it("raises for " .. row[1] .. " as " .. row[2], function()
+      raises("out_of_range", row[3], asarray, eval(row[1]), { dtype = row[2] })
+    end)
+  end
+
+  it("raises for dtypes that Lua does not write", function()
+    raises("unsupported_dtype", "float8_e5m2 elements are not written from numbers", asarray, eval "[1]",
+      { dtype = "float8_e5m2" })
+  end)
+end)
+
+describe("asarray of numbers of Lua", function()
+  for _, row in ipairs {
+    { { 1, 2 }, "float64", { 1, 2 } }, { { { 1 }, { 2 } }, "float64", { { 1 }, { 2 } } },
+    { { true, false }, "bool", { true, false } }, { { 1LL, 2 }, "int64", { 1, 2 } }, { {}, "float64", {} },
+  } do
+    it("is as of xchg.tensor: " .. row[2], function()
+      local t = asarray(row[1])
+      assert.equal(row[2], t.dtype)
+      assert.same(row[3], t:totable())
+      t:release()
+    end)
+  end
+
+  it("raises as asarray", function()
+    raises("shape_mismatch", "asarray: element[2] is a list of 1", asarray, { { 1, 2 }, { 3 } })
+    raises("wrong_type", "asarray: element[1]", asarray, { print })
+    raises("wrong_type", "it has the key \"a\"", asarray, { a = 1, 2 })
+    local cycle = {}
+    cycle[1] = cycle
+    raises("out_of_range", "or contains itself", asarray, cycle)
+    local deep = xchg.ones(1)
+    local other = { deep }
+    other[2] = other
+    raises("shape_mismatch", "element[2] is a list of 2 where a number or an array", asarray, other)
+    deep:release()
+  end)
+end)
+
+describe("asarray of lists of arrays", function()
+  for _, row in ipairs {
+    { "[np.arange(3), np.arange(3) * 2]", "int64", { { 0, 1, 2 }, { 0, 2, 4 } } },
+    { "(np.arange(2), np.array([0.5, 1]))", "float64", { { 0, 1 }, { 0.5, 1 } } },
+    { "[[np.arange(2)], [np.arange(2) + 5]]", "int64", { { { 0, 1 } }, { { 5, 6 } } } },
+    { "[np.array(3), np.array(4)]", "int64", { 3, 4 } },
+    { "[np.float32(1.5), np.float32(2)]", "float32", { 1.5, 2 } },
+    { "[np.array(1, 'float32'), 2.5, 3]", "float32", { 1, 2.5, 3 } },
+    { "[np.array(1, 'int8'), 2.5]", "float64", { 1, 2.5 } },
+    { "[True, np.array(2, 'uint8')]", "uint8", { 1, 2 } },
+    { "(np.full(2, i) for i in range(3))", "int64", { { 0, 0 }, { 1, 1 }, { 2, 2 } } },
+    { "[np.arange(4).reshape(2, 2).T, np.arange(4)[::-1].reshape(2, 2)]", "int64",
+      { { { 0, 2 }, { 1, 3 } }, { { 3, 2 }, { 1, 0 } } } },
+    { "[np.zeros((0, 2)), np.zeros((0, 2))]", "float64", { {}, {} } },
+    { "[b'ab', bytearray(b'cd')]", "uint8", { { 97, 98 }, { 99, 100 } } },
+    { "[np.arange(2), memoryview(__import__('array').array('h', [7, 8]))]", "int64", { { 0, 1 }, { 7, 8 } } },
+  } do
+    it("stacks " .. row[1], function()
+      local t = asarray(eval(row[1]))
+      assert.same({ row[2], "lua", false }, { t.dtype, t.protocol, t.readonly })
+      assert.same(row[3], t:totable())
+      t:release()
+    end)
+  end
+
+  it("stacks tensors and arrays in a Lua table", function()
+    local a = xchg.tensor { 1, 2 }
+    local t = asarray { a, eval "np.array([3, 4])", eval "[5, 6]" }
+    assert.same({ { 1, 2 }, { 3, 4 }, { 5, 6 } }, t:totable())
+    assert.equal("float64", t.dtype)
+    t:release()
+    t = asarray { { a, a }, { a, eval "np.array([9, 9])" } }
+    assert.same({ 2, 2, 2 }, t.shape)
+    assert.equal(9, t:at(2, 2, 1))
+    t:release()
+    t = asarray { xchg.asarray(eval "np.int8(3)"), 4, true }
+    assert.same({ "float64", { 3, 4, 1 } }, { t.dtype, t:totable() })
+    t:release()
+    assert.equal(1, a[1])
+    a:release()
+  end)
+
+  it("allocates once, and gives everything else back", function()
+    local x = eval "[np.arange(100.) + i for i in range(50)]"
+    capsules.collect()
+    local before = xchg.stats()
+    local t = asarray(x)
+    xchg.python.collect()
+    local after = xchg.stats()
+    assert.same({ 1, 1, 50 * 800 },
+      { after.tensors - before.tensors, after.storages - before.storages, after.external_bytes - before.external_bytes })
+    assert.equal(99 + 49, t[{ 50, 100 }])
+    t:release()
+  end)
+
+  it("casts while it copies", function()
+    local t = asarray(eval "[np.arange(2), np.arange(2.)]", { dtype = "float16" })
+    assert.same({ "float16", { { 0, 1 }, { 0, 1 } } }, { t.dtype, t:totable() })
+    t:release()
+  end)
+
+  it("stacks dtypes that Lua does not read", function()
+    local a = xchg.empty(3, { dtype = "float8_e4m3fn" })
+    a:view("uint8"):fill_(7)
+    local t = asarray { a, a }
+    assert.same({ "float8_e4m3fn", { 2, 3 } }, { t.dtype, t.shape })
+    assert.same({ { 7, 7, 7 }, { 7, 7, 7 } }, t:view("uint8"):totable())
+    t:release() a:release()
+    local odd = xchg.empty(3, { dtype = "float4_e2m1fn" })
+    raises("unsupported_dtype", "end inside a byte", asarray, { odd, odd })
+    odd:release()
+  end)
+
+  for _, row in ipairs {
+    { "[np.arange(3), np.arange(4)]", "shape_mismatch", "x[0] has the shape {3} and x[1] has {4}" },
+    { "[[np.arange(3)], [np.arange(3)[None]]]", "shape_mismatch", "x[0][0] has the shape {3} and x[1][0] has {1, 3}" },
+    { "[np.arange(3), 1]", "shape_mismatch", "x[1] has {}" },
+    { "[np.arange(2), [0, 1]]", "shape_mismatch", "x[1] is a list of 2 where a number or an array was expected" },
+    { "[np.array(['a']), np.array(['b'])]", "refused", "DLPack only supports" },
+    { "[np.arange(2), None]", "wrong_type", "x[1] is of type NoneType" },
+  } do
+    it("raises for " .. row[1] .. ", and loses nothing", function()
+      local x = eval(row[1])
+      capsules.collect()
+      local before = xchg.stats()
+      raises(row[2], row[3], asarray, x)
+      capsules.collect()
+      local after = xchg.stats()
+      assert.same({ before.tensors, before.storages, before.objects },
+        { after.tensors, after.storages, after.objects })
+    end)
+  end
+
+  it("raises with the place in a Lua table", function()
+    local a, b = xchg.ones(2), xchg.ones(3)
+    raises("shape_mismatch", "element[1][1] has the shape {2} and element[2][1] has {3}", asarray, { { a }, { b } })
+    raises("shape_mismatch", "element[2] is a float64 tensor where a list of 1", asarray, { { a }, a })
+    a:release()
+    raises("released", "released", asarray, { b, a })
+    b:release()
+  end)
+
+  it("is at most of 64 dimensions", function()
+    local x = eval "np.zeros((1,) * 60)"
+    local nested = x
+    for _ = 1, 5 do nested = { nested } end
+    raises("out_of_range", "the stack has 65 dimensions", asarray, nested)
+  end)
+end)

@@ -1,0 +1,142 @@
+-- probe: what an object offers; nothing is kept, nothing is used up.
+local ffi = require "ffi"
+local xchg = require "xchg"
+local capsules = require "spec.support.capsules"
+local child = require "spec.support.child"
+
+local py, probe = xchg.python, xchg.probe
+local ns, c
+
+local function eval(source) return py.eval(source, ns) end
+
+setup(function()
+  c = capsules.module()
+  ns = py.exec("import numpy as np", {})
+end)
+
+teardown(function() ns, c = nil, nil end)
+
+local before
+before_each(function()
+  capsules.collect()
+  before = xchg.stats()
+end)
+
+after_each(function()
+  capsules.collect()
+  local after = xchg.stats()
+  assert.same({ before.tensors, before.storages, before.objects }, { after.tensors, after.storages, after.objects })
+  assert.same({ 0, 0 }, { py.unpack(c.account()) })
+  assert.equal(2, eval "1 + 1") -- no exception is pending
+end)
+
+describe("probe", function()
+  it("tells of an array of NumPy", function()
+    assert.same({
+      protocol = "dlpack", protocols = { "dlpack", "buffer", "array_struct", "array_interface" },
+      versions = { dlpack = "1.0" }, refusals = {},
+      device = "cpu", dtype = "float32", shape = { 2, 3 }, readonly = false,
+    }, (probe(eval "np.zeros((2, 3), 'float32')")))
+  end)
+
+  it("tells what asarray would do, of every kind of object", function()
+    for _, source in ipairs { "np.arange(3)", "b'abc'", "bytearray(3)", "np.float32(2)", "memoryview(b'ab')",
+      "np.broadcast_to(np.arange(2), (3, 2))", "type('A', (), {'__array__': lambda self: np.arange(2)})()" } do
+      local x = eval(source)
+      local found = assert(probe(x))
+      local t = xchg.asarray(x)
+      assert.same({ t.protocol, t.dtype, t.device, t.shape, t.readonly },
+        { found.protocol, found.dtype, found.device, found.shape, found.readonly }, source)
+      assert.equal(found.protocol, found.protocols[1])
+      t:release()
+    end
+  end)
+
+  it("uses no capsule up", function()
+    for _, row in ipairs { { "np.arange(3).__dlpack__()", "legacy" },
+      { "np.arange(3).__dlpack__(max_version=(1, 3))", "1.0" } } do
+      local capsule = eval(row[1])
+      assert.same({
+        protocol = "dlpack", protocols = { "dlpack" }, versions = { dlpack = row[2] }, refusals = {},
+        device = "cpu", dtype = "int64", shape = { 3 }, readonly = false,
+      }, (probe(capsule)))
+      local t = xchg.from_dlpack(capsule)
+      assert.same({ 0, 1, 2 }, t:totable())
+      t:release()
+      local found, reason = probe(capsule)
+      assert.is_nil(found)
+      assert.truthy(reason:find("used already", 1, true))
+    end
+  end)
+
+  it("reads no iterator", function()
+    local x = eval "iter([1, 2])"
+    local found, reason = probe(x)
+    assert.is_nil(found)
+    assert.truthy(reason:find("it is a sequence, whose elements asarray copies", 1, true))
+    assert.same({ 1, 2 }, py.totable(py.list(x)))
+  end)
+
+  for _, row in ipairs {
+    { "[1, 2]", "<class 'list'> has no protocol; it is a sequence" },
+    { "__import__('fractions').Fraction(1, 2)", "it is a scalar" },
+    { "{}", "has no protocol, and is neither a number nor a sequence" },
+    { "object()", "<class 'object'> has no protocol" },
+  } do
+    it("says why not: " .. row[1], function()
+      local found, reason = probe(eval(row[1]))
+      assert.is_nil(found)
+      assert.truthy(reason:find(row[2], 1, true), reason)
+    end)
+  end
+
+  it("lists what is refused, and why", function()
+    local found, reason, refusals = probe(eval "np.array(['a'])")
+    assert.is_nil(found)
+    assert.truthy(reason:find("DLPack only supports", 1, true))
+    local names = {}
+    for name, why in pairs(refusals) do
+      names[#names + 1] = name
+      assert.is_true(#why > 20)
+    end
+    table.sort(names)
+    assert.same({ "array_interface", "array_struct", "buffer", "dlpack" }, names)
+    found = assert(probe(eval(
+      "type('Half', (), {'__array_interface__': property(lambda self: 1/0), '__buffer__': 1, '__array__': 1,"
+      .. "'__dlpack__': lambda self, **k: np.arange(2).__dlpack__(**k), '__dlpack_device__': lambda self: (1, 0)})()")))
+    assert.same({ "dlpack" }, found.protocols)
+    assert.truthy(found.refusals.array_interface:find("ZeroDivisionError", 1, true))
+  end)
+
+  it("tells of Lua's own", function()
+    local t = xchg.zeros({ 2, 2 }, { dtype = "int8" })
+    local found = probe(t)
+    assert.same({ "lua", { "lua" }, "int8", { 2, 2 } }, { found.protocol, found.protocols, found.dtype, found.shape })
+    t:release()
+    assert.same({ nil, "probe: the tensor was released" }, { probe(t) })
+    found = probe "abc"
+    assert.same({ "buffer", "uint8", { 3 }, true }, { found.protocol, found.dtype, found.shape, found.readonly })
+    assert.equal("float64", probe(ffi.new "double[4]").dtype)
+    for _, value in ipairs { 3, true, { 1 }, print, 5LL } do
+      local none, reason = probe(value)
+      assert.is_nil(none)
+      assert.truthy(reason:find("has no memory to share", 1, true))
+    end
+    assert.is_nil((probe(nil)))
+  end)
+
+  it("tells of torch both ways of DLPack", function()
+    local found, torch = pcall(py.import, "torch")
+    if not found then return pending "PyTorch is not installed" end
+    local p = probe(torch.arange(3))
+    assert.same({ { "exchange_api", "dlpack" }, "1.3", "1.3" }, { p.protocols, p.versions.exchange_api, p.versions.dlpack })
+    local none, reason = probe(torch.ones(2, py.kwargs { requires_grad = true }))
+    assert.is_nil(none)
+    assert.truthy(reason:find("x.detach()", 1, true))
+  end)
+
+  it("starts no Python for Lua's own", function()
+    local out = child.run "local xchg = require 'xchg'; print(xchg.probe('a').dtype, xchg.python.info().started)"
+    assert.equal("uint8\tfalse\n", out.stdout)
+  end)
+end)
