@@ -87,19 +87,20 @@ local elements = {
 -- ... and those that the option dtype may name otherwise: bytes.
 local raw = { char = true, ["unsigned char"] = true, void = true }
 
--- The dtype of `bytes` of elements of a type, and how many there are in them.
-local function named(element, dtype, what)
+-- The dtype of x's elements.
+local function named(element, dtype, x)
   local row = dtype and dtypes.get(WHERE, dtype)
   if raw[element] then
     if not row and element == "void" then
-      error_.raise("unsupported_dtype", "%s: %s does not say what it points at; pass the option dtype", WHERE, what)
+      error_.raise("unsupported_dtype", "%s: %s does not say what it points at; pass the option dtype", WHERE,
+        check.describe(x))
     end
     return row or dtypes.get(WHERE, elements[element])
   end
   local own = elements[element] and dtypes.get(WHERE, elements[element])
   if not own then
     error_.raise("unsupported_dtype", "%s: %s has elements of type '%s', which tensors do not hold; pass an array of "
-      .. "numbers", WHERE, what, element)
+      .. "numbers", WHERE, check.describe(x), element)
   elseif row and row ~= own then
     error_.raise("unsupported_dtype", "%s: the elements are %s, and the option dtype, which names what raw bytes are, "
       .. "casts nothing to %s; import without it, and cast or view() the tensor", WHERE, own.name, row.name)
@@ -154,59 +155,85 @@ local function from_string(text, options)
   return borrow(WHERE, text, ffi.cast("const char *", text), row, true, ndim, extents)
 end
 
--- Takes a declaration apart: "const double [2][3]" -> "double", true, {2, 3}, and what stands between.
+-- Takes a declaration apart: "const double [2][3]" -> element "double", constant, dimensions {2, 3}, and what stands
+-- between. `compact`: the extents are all known.
 local function parse(declaration)
   local base, middle, brackets = declaration:match "^(.-) ?([%*&%(%)]*)([%[%]%d%?]*)$"
-  local constant = false
-  base = base:gsub("%f[%w]const%f[%W] ?", function()
-    constant = true
+  local kind = { middle = middle, dimensions = {}, constant = false, compact = true }
+  kind.element = base:gsub("%f[%w]const%f[%W] ?", function()
+    kind.constant = true
     return ""
   end):gsub("%f[%w]volatile%f[%W] ?", "")
-  local dimensions = {}
-  for extent in brackets:gmatch "%[([%d%?]*)%]" do dimensions[#dimensions + 1] = tonumber(extent) or 0 end
-  return base, constant, dimensions, middle
+  for extent in brackets:gmatch "%[([%d%?]*)%]" do
+    kind.dimensions[#kind.dimensions + 1] = tonumber(extent) or 0
+    kind.compact = kind.compact and extent ~= "?"
+  end
+  return kind
 end
 
-local function from_pointer(x, what, element, constant, options)
+local kinds = {} -- by the number of the ctype
+
+local function kind_of(ctype)
+  local id = tonumber(ctype)
+  local kind = kinds[id]
+  if not kind then
+    kind = parse(tostring(ctype):match "^ctype<(.*)>$")
+    kinds[id] = kind
+  end
+  return kind
+end
+
+local function from_pointer(x, kind, options)
   if options.shape == nil then
     error_.raise("bad_argument", "%s: %s does not say how many elements it points at; pass the option shape", WHERE,
-      what)
+      check.describe(x))
   end
-  local row = named(element, options.dtype, what)
+  local row = named(kind.element, options.dtype, x)
   local ndim, extents = view.shape(WHERE, options.shape)
-  return borrow(WHERE, x, ffi.cast("const void *", x), row, constant, ndim, extents)
+  return borrow(WHERE, x, ffi.cast("const void *", x), row, kind.constant, ndim, extents)
+end
+
+-- Raises for cdata that is no array of its own.
+local function refuse_cdata(x, kind)
+  if tonumber(x) and (kind.middle ~= "" or #kind.dimensions > 0) then -- a type is a cdata too, and its own type
+    error_.raise("wrong_type", "%s: this is the type %s; pass an array of it (ffi.new)", WHERE,
+      tostring(x):match "^ctype<(.*)>$")
+  elseif kind.middle == "(&)" and #kind.dimensions > 0 then
+    error_.raise("wrong_type", "%s: %s is a part of other memory, which it does not keep alive; keep that yourself, "
+      .. "and pass a pointer and its shape (ffi.cast('%s *', x))", WHERE, check.describe(x), kind.element)
+  end
+  error_.raise("wrong_type", "%s: %s is no array; pass one (ffi.new 'double[10]'), or a pointer to numbers with the "
+    .. "option shape", WHERE, check.describe(x))
+end
+
+-- Extents where the first one is only known by the size: "[?][3]".
+local function completed(dimensions, n)
+  local out, rest = { unpack(dimensions) }, 1
+  for d = 2, #out do rest = rest * out[d] end
+  out[1] = rest > 0 and n / rest or 0
+  return out
 end
 
 local function from_cdata(x, options)
-  local what = check.describe(x)
   if slots.is_tensor(x) then
-    error_.raise("wrong_type", "%s: %s is a tensor already; t:view names its elements otherwise", WHERE, what)
+    error_.raise("wrong_type", "%s: %s is a tensor already; t:view names its elements otherwise", WHERE,
+      check.describe(x))
   end
-  local declaration = tostring(ffi.typeof(x)):match "^ctype<(.*)>$"
-  local element, constant, dimensions, middle = parse(declaration)
-  if (middle ~= "" or #dimensions > 0) and tonumber(x) then -- a type is a cdata too, and its own type
-    error_.raise("wrong_type", "%s: this is the type %s; pass an array of it (ffi.new)", WHERE, declaration)
-  end
-  if constant and options.readonly == false then refuse_writing(what) end
-  if middle == "*" and #dimensions == 0 then return from_pointer(x, what, element, constant, options) end
-  if middle == "(&)" and #dimensions > 0 then
-    error_.raise("wrong_type", "%s: %s is a part of other memory, which it does not keep alive; keep that yourself, "
-      .. "and pass a pointer and its shape (ffi.cast('%s *', x))", WHERE, what, element)
-  elseif middle ~= "" or #dimensions == 0 then
-    error_.raise("wrong_type", "%s: %s is no array; pass one (ffi.new 'double[10]'), or a pointer to numbers with the "
-      .. "option shape", WHERE, what)
-  end
-  local row = named(element, options.dtype, what)
+  local kind = kind_of(ffi.typeof(x))
+  local dimensions = kind.dimensions
+  local pointer = kind.middle == "*" and #dimensions == 0
+  if not pointer and (kind.middle ~= "" or #dimensions == 0) or tonumber(x) then refuse_cdata(x, kind) end
+  if kind.constant and options.readonly == false then refuse_writing(check.describe(x)) end
+  if pointer then return from_pointer(x, kind, options) end
+  local row = named(kind.element, options.dtype, x)
   local n = elements_in(row, ffi.sizeof(x))
   if #dimensions == 1 or options.dtype then
     dimensions = nil
-  elseif dimensions[1] == 0 then -- "[?]", or no elements at all
-    local rest = 1
-    for d = 2, #dimensions do rest = rest * dimensions[d] end
-    dimensions[1] = rest > 0 and n / rest or 0
+  elseif not kind.compact then
+    dimensions = completed(dimensions, n)
   end
   local ndim, extents = extents_of(options.shape, n, dimensions)
-  return borrow(WHERE, x, ffi.cast("const void *", x), row, constant, ndim, extents)
+  return borrow(WHERE, x, ffi.cast("const void *", x), row, kind.constant, ndim, extents)
 end
 
 -- ---- the door ---------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ xchg__buffer *xchg__buffer_hold(PyObject *object, int flags, int writable, const
                     xchg__type_name(xchg__py_type(object), name, sizeof name));
     return NULL;
   }
-  buffer = calloc(1, sizeof *buffer);
+  buffer = calloc(1, sizeof *buffer); /* an exporter may forget a field */
   if (buffer == NULL) {
     xchg__error_set(err, XCHG_E_MEMORY, "%s: no memory for the buffer's record; release tensors", where);
     return NULL;
