@@ -59,6 +59,7 @@ build = {
       ["xchg.cuda.library"] = "lua/xchg/cuda/library.lua",
       ["xchg.cuda.load"] = "lua/xchg/cuda/load.lua",
       ["xchg.cuda.mangled"] = "lua/xchg/cuda/mangled.lua",
+      ["xchg.cuda.members"] = "lua/xchg/cuda/members.lua",
       ["xchg.cuda.memory"] = "lua/xchg/cuda/memory.lua",
       ["xchg.cuda.nvrtc"] = "lua/xchg/cuda/nvrtc.lua",
       ["xchg.cuda.options"] = "lua/xchg/cuda/options.lua",

@@ -705,6 +705,8 @@ describe("a graph refuses", function()
       { "no function", "wrong_type", "cuda.graph: a function is expected, got 5", cuda.graph, 5 },
       { "an unknown option", "bad_argument", "did you mean 'device'", cuda.graph, print, { devise = 1 } },
       { "a device that does not exist", "unsupported_device", "no device 99", cuda.graph, print, { device = 99 } },
+      { "a misspelt name", "bad_argument", "no field or method \"lunch\"; did you mean 'launch'?",
+        function() return released.lunch end },
       { "to be launched once released", "released", "graph.launch: the graph was released", released.launch, released },
       { "to be updated once released", "released", "graph.update: the graph was released", released.update, released,
         print },

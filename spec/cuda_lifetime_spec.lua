@@ -534,8 +534,8 @@ describe("during a capture", function()
   it("failing calls of CUDA spoil neither the graph nor the thread", function()
     cuda_.only_simulated()
     ffi.cdef "int cudaThreadExchangeStreamCaptureMode(int *mode);"
-    local runtime, mode = ffi.load(ffi.string(lib.C.xchg_cuda_known().path)), ffi.new("int[1]")
     local target = device_tensor(4)
+    local runtime, mode = ffi.load(ffi.string(lib.C.xchg_cuda_known().path)), ffi.new("int[1]")
     cuda.graph(function() target:fill_(1) end):release()
     local balanced = cuda_.balance()
     for _, where in ipairs { "cuda:0", "cuda_host", "cuda_managed:0" } do

@@ -190,6 +190,10 @@ describe("a stream", function()
         { "no host function", "wrong_type", "stream.host: a function is expected, got nil", s.host, s },
         { "a call without self", "wrong_type", "call it as stream:query(...)", s.query, nil },
         { "a call without self at close", "wrong_type", "call it as stream:close(...)", s.close, 3 },
+        { "a misspelt name of a stream", "bad_argument", "no field or method \"sinchronize\"; did you mean 'synchronize'?",
+          function() return s.sinchronize end },
+        { "a misspelt name of an event", "bad_argument", "no field or method \"timings\"; did you mean 'timing'?",
+          function() return event.timings end },
         { "userdata that is not Python's", "wrong_type", "", cuda.external_stream, io.stdout },
       }
     end

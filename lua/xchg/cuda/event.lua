@@ -6,6 +6,7 @@ local check = require "xchg.check"
 local error_ = require "xchg.error"
 local device_ = require "xchg.cuda.device"
 local library = require "xchg.cuda.library"
+local members = require "xchg.cuda.members"
 local stream = require "xchg.cuda.stream"
 
 local M = {}
@@ -103,13 +104,7 @@ local fields = {
   handle = function(record) return record.handle end,
 }
 
-function metatable.__index(self, name)
-  local method = methods[name]
-  if method then return method end
-  local field = fields[name]
-  if field then return field(record_of(name, self)) end
-  return nil
-end
+metatable.__index = members.index("event", methods, fields, record_of)
 
 function metatable.__tostring(self)
   local record = rawget(self, "_record")

@@ -7,6 +7,7 @@ local error_ = require "xchg.error"
 local device_ = require "xchg.cuda.device"
 local host = require "xchg.cuda.host"
 local library = require "xchg.cuda.library"
+local members = require "xchg.cuda.members"
 local stream = require "xchg.cuda.stream"
 
 local M = {}
@@ -166,12 +167,7 @@ local fields = {
   nodes = function(self) return tonumber(C.xchg_cuda_graph_nodes(record_of("graph.nodes", self))) end,
 }
 
-function metatable.__index(self, name)
-  local method = methods[name]
-  if method then return method end
-  local field = fields[name]
-  return field and field(self)
-end
+metatable.__index = members.index("graph", methods, fields, function(_, self) return self end)
 
 function metatable.__tostring(self)
   if not rawget(self, "_record") then return "graph (released)" end

@@ -10,6 +10,7 @@ local error_ = require "xchg.error"
 local adopt = require "xchg.cuda.adopt"
 local device_ = require "xchg.cuda.device"
 local library = require "xchg.cuda.library"
+local members = require "xchg.cuda.members"
 
 local M = {}
 
@@ -355,13 +356,7 @@ local fields = {
   capturing = function(record) return record.capture ~= nil end,
 }
 
-function metatable.__index(self, name)
-  local method = methods[name]
-  if method then return method end
-  local field = fields[name]
-  if field then return field(record_of(name, self)) end
-  return nil
-end
+metatable.__index = members.index("stream", methods, fields, record_of, { owner = true, owners = true })
 
 local names = { [1] = "legacy default stream", [2] = "per-thread default stream" }
 
