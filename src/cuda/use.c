@@ -230,8 +230,8 @@ static void list_return(xchg_release *nodes, xchg_release **nodes_end) {
   pthread_mutex_unlock(&lock);
 }
 
-/* Instead of the end of a storage: see xchg__storage_retire. Questions end a capture of somebody else's that forbids them
- * to all threads, and Lua's collector comes at any time: they are asked aside of captures. */
+/* Instead of the end of a storage: see xchg__storage_retire. Questions end a capture of somebody else's that forbids
+ * them to all threads, and Lua's collector comes at any time: they are asked aside of captures. */
 static int use_retire(xchg_storage *storage) {
   int mode, passed;
   if (xchg__cuda_gone()) {
