@@ -217,8 +217,4 @@ function M.new(how)
   return setmetatable({ [STATE] = state }, metatable)
 end
 
---- Whether a value is a kernel.
----@return boolean
-function M.is(value) return type(value) == "table" and rawget(value, STATE) ~= nil end
-
 return M
