@@ -8,7 +8,7 @@ local folder = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = folder .. "/?.lua;" .. package.path
 
 local TABLES = {
-  "imports", "buffers", "torch", "peers", "parts", "gil", "sums", "lives", "sizes", "start", "interpreted", "simulator",
+  "imports", "buffers", "arrays", "torch", "peers", "parts", "gil", "sums", "lives", "sizes", "start", "interpreted", "simulator",
   "launches", "cuda",
 }
 

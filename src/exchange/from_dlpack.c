@@ -251,7 +251,8 @@ static int from_method(xchg__request *request, xchg_tensor *out, const xchg__pro
 static int from_object(xchg__request *request, xchg_tensor *out, const xchg__producer *producer, PyObject *object,
                        xchg_error *err) {
   xchg_error refusal; /* of the C exchange API */
-  char name[128];
+  char name[128];     /* only where it is printed: it takes longer than an import */
+  PyObject *type = producer->type;
   int api = xchg__request_allows(request, XCHG_PROTOCOL_EXCHANGE_API);
   int code = xchg__refusal_check(producer->family, object, err);
   refusal.message[0] = '\0';
@@ -259,8 +260,8 @@ static int from_object(xchg__request *request, xchg_tensor *out, const xchg__pro
     code = api ? xchg__from_api(request, out, producer, object, &refusal, err) : XCHG_OTHERWISE;
   if (code != XCHG_OTHERWISE)
     return code;
-  xchg__type_name(xchg__py_type(object), name, sizeof name);
   if (!xchg__request_allows(request, XCHG_PROTOCOL_DLPACK)) {
+    xchg__type_name(type, name, sizeof name);
     if (refusal.message[0] != '\0')
       return xchg__error_set(err, XCHG_E_REFUSED, WHERE ": %s refuses through the C exchange API: %s", name,
                              refusal.message);
@@ -272,7 +273,7 @@ static int from_object(xchg__request *request, xchg_tensor *out, const xchg__pro
     err->code = 0; /* there is a door, and it is closed */
     return xchg__error_set(err, XCHG_E_REFUSED,
                            WHERE ": %s refuses through the C exchange API: %s; it has no __dlpack__ to ask instead",
-                           name, refusal.message);
+                           xchg__type_name(type, name, sizeof name), refusal.message);
   }
   return code;
 }
