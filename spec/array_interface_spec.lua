@@ -318,6 +318,13 @@ end)
 
 describe("NumPy's own array interfaces", function()
   local numpy = arrays.import "numpy"
+  it("are refused where values are missing", function()
+    if not numpy then return pending("NumPy is not installed") end
+    py.exec("import numpy.ma", ns)
+    for _, take in ipairs { from_interface, from_struct } do
+      raises("refused", ": the NumPy array has masked elements", take, value "numpy.ma.array([1.0, 2.0], mask=[True, False])")
+    end
+  end)
   for _, form in ipairs { "a", "a.T", "a[::-1, ::2]", "a[:0]", "np.broadcast_to(a[:1], (4, 3))", "a[1, 1, ...]" } do
     for _, dtype in ipairs { "bool", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "complex64",
       "complex128" } do

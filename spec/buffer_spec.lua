@@ -253,6 +253,14 @@ describe("an array of NumPy", function()
     each(row[1] .. " is refused", function() raises(row[2], row[3], xchg.from_buffer, value(row[1])) end)
   end
 
+  each("with missing values is refused, and without them taken", function()
+    exec "import numpy.ma"
+    raises("refused", "buffer: the NumPy array has masked elements", xchg.from_buffer, value "np.ma.array([1.0, 2.0], mask=[True, False])")
+    local t = xchg.from_buffer(value "np.ma.array([1.0, 2.0])")
+    assert.same({ 1, 2 }, t:totable())
+    t:release()
+  end)
+
   each("of voids is what dtype says", function()
     local t = xchg.from_buffer(value "np.array([1.0, 2.0], 'f4').view('V4')", { dtype = "float32" })
     assert.same({ 1, 2 }, t:totable())

@@ -277,6 +277,10 @@ xchg__producer *xchg__producer_of(PyObject *type) {
   producer.type = type;
   return &producer;
 }
+int xchg__refusal_check(xchg__family family, PyObject *object, xchg_error *err) {
+  (void)object;
+  return xchg__error_set(err, XCHG_E_REFUSED, "refused, family %d", family);
+}
 const char *xchg__type_name(PyObject *type, char *out, size_t size) {
   EXPECT(type->kind == TYPE);
   snprintf(out, size, "name");

@@ -136,8 +136,11 @@ static int import(xchg__request *request, xchg_tensor *out, PyObject *dict, PyOb
 }
 
 int xchg__from_array_interface(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {
-  PyObject *dict = xchg__py.PyObject_GetAttrString(object, "__array_interface__");
-  int code;
+  int code = xchg__interface_check_object(object, PROTOCOL, err);
+  PyObject *dict;
+  if (code != 0)
+    return code;
+  dict = xchg__py.PyObject_GetAttrString(object, "__array_interface__");
   if (dict == NULL)
     return xchg__interface_refuse_attribute(object, WHERE, "__array_interface__", "another protocol may take it", err);
   code = import(request, out, dict, object, err);

@@ -39,8 +39,8 @@ static int check_extents(const array_struct *source, xchg_error *err) {
                            PROTOCOL
                            ": shape points at %p, where nothing is, for %d dimensions; the producer must give it",
                            (void *)source->shape, source->nd);
-  if (source->nd > 0 && (source->strides == NULL ? !(source->flags & C_CONTIGUOUS)
-                                               : xchg__address_readable(source->strides, bytes) == 0))
+  if (source->nd > 0 &&
+      (source->strides == NULL ? !(source->flags & C_CONTIGUOUS) : xchg__address_readable(source->strides, bytes) == 0))
     return xchg__error_set(err, XCHG_E_DESCRIPTOR,
                            PROTOCOL
                            ": strides point at %p, where nothing is, for %d dimensions; the producer must give "
@@ -104,8 +104,11 @@ static int import(xchg__request *request, xchg_tensor *out, PyObject *capsule, P
 }
 
 int xchg__from_array_struct(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {
-  PyObject *capsule = xchg__py.PyObject_GetAttrString(object, "__array_struct__");
-  int code;
+  int code = xchg__interface_check_object(object, PROTOCOL, err);
+  PyObject *capsule;
+  if (code != 0)
+    return code;
+  capsule = xchg__py.PyObject_GetAttrString(object, "__array_struct__");
   if (capsule == NULL)
     return xchg__interface_refuse_attribute(object, WHERE, "__array_struct__", "another protocol may take it", err);
   code = import(request, out, capsule, object, err);

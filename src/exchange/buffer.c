@@ -189,10 +189,13 @@ static int read_view(description *d, const Py_buffer *view, int32_t dtype, xchg_
 }
 
 int xchg__from_buffer(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {
-  xchg__buffer *buffer = xchg__buffer_hold(object, PyBUF_RECORDS_RO, request->writable, "from_buffer", err);
+  int code = xchg__interface_check_object(object, PROTOCOL, err);
+  xchg__buffer *buffer;
   xchg__checked checked;
   description d;
-  int code;
+  if (code != 0)
+    return code;
+  buffer = xchg__buffer_hold(object, PyBUF_RECORDS_RO, request->writable, "from_buffer", err);
   if (buffer == NULL)
     return err->code;
   code = read_view(&d, &buffer->view, request->dtype, err);

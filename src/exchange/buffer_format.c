@@ -6,31 +6,25 @@ _Static_assert(sizeof(long) == 8 && sizeof(size_t) == 8, "native sizes below are
 
 enum { SHOWN = 40 /* bytes of a format in messages, with the NUL */ };
 
-static const struct {
-  char code;
-  uint8_t native;   /* dtype without a prefix, with '@' and '^' */
-  uint8_t standard; /* ... with '=', '<', '>', '!'; XCHG_DTYPE_NONE: not allowed there */
-} numbers[] = {
-    {'?', XCHG_DTYPE_BOOL, XCHG_DTYPE_BOOL},
-    {'b', XCHG_DTYPE_INT8, XCHG_DTYPE_INT8},
-    {'B', XCHG_DTYPE_UINT8, XCHG_DTYPE_UINT8},
-    {'c', XCHG_DTYPE_UINT8, XCHG_DTYPE_UINT8},
-    {'h', XCHG_DTYPE_INT16, XCHG_DTYPE_INT16},
-    {'H', XCHG_DTYPE_UINT16, XCHG_DTYPE_UINT16},
-    {'i', XCHG_DTYPE_INT32, XCHG_DTYPE_INT32},
-    {'I', XCHG_DTYPE_UINT32, XCHG_DTYPE_UINT32},
-    {'l', XCHG_DTYPE_INT64, XCHG_DTYPE_INT32},
-    {'L', XCHG_DTYPE_UINT64, XCHG_DTYPE_UINT32},
-    {'q', XCHG_DTYPE_INT64, XCHG_DTYPE_INT64},
-    {'Q', XCHG_DTYPE_UINT64, XCHG_DTYPE_UINT64},
-    {'n', XCHG_DTYPE_INT64, XCHG_DTYPE_NONE},
-    {'N', XCHG_DTYPE_UINT64, XCHG_DTYPE_NONE},
-    {'e', XCHG_DTYPE_FLOAT16, XCHG_DTYPE_FLOAT16},
-    {'f', XCHG_DTYPE_FLOAT32, XCHG_DTYPE_FLOAT32},
-    {'d', XCHG_DTYPE_FLOAT64, XCHG_DTYPE_FLOAT64},
-    {'F', XCHG_DTYPE_COMPLEX64, XCHG_DTYPE_COMPLEX64},
-    {'D', XCHG_DTYPE_COMPLEX128, XCHG_DTYPE_COMPLEX128},
+/* Dtypes by their letter, in the machine's own sizes: without a prefix, with '@' and '^'. */
+static const uint8_t numbers[128] = {
+    ['?'] = XCHG_DTYPE_BOOL,    ['b'] = XCHG_DTYPE_INT8,      ['B'] = XCHG_DTYPE_UINT8,      ['c'] = XCHG_DTYPE_UINT8,
+    ['h'] = XCHG_DTYPE_INT16,   ['H'] = XCHG_DTYPE_UINT16,    ['i'] = XCHG_DTYPE_INT32,      ['I'] = XCHG_DTYPE_UINT32,
+    ['l'] = XCHG_DTYPE_INT64,   ['L'] = XCHG_DTYPE_UINT64,    ['q'] = XCHG_DTYPE_INT64,      ['Q'] = XCHG_DTYPE_UINT64,
+    ['n'] = XCHG_DTYPE_INT64,   ['N'] = XCHG_DTYPE_UINT64,    ['e'] = XCHG_DTYPE_FLOAT16,    ['f'] = XCHG_DTYPE_FLOAT32,
+    ['d'] = XCHG_DTYPE_FLOAT64, ['F'] = XCHG_DTYPE_COMPLEX64, ['D'] = XCHG_DTYPE_COMPLEX128,
 };
+
+/* The same behind '=', '<', '>' and '!', where sizes are the same everywhere. */
+static int32_t standard_number(char code) {
+  switch (code) {
+  case 'l': return XCHG_DTYPE_INT32;
+  case 'L': return XCHG_DTYPE_UINT32;
+  case 'n':
+  case 'N': return XCHG_DTYPE_NONE;
+  default: return numbers[(unsigned char)code & 127];
+  }
+}
 
 /* Behind a 'Z'. */
 static const struct {
@@ -127,12 +121,10 @@ static int32_t find_number(const char *code, int standard, const char **rest) {
       }
     return XCHG_DTYPE_NONE;
   }
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    if (numbers[i].code == *code) {
-      *rest = code + 1;
-      return standard ? numbers[i].standard : numbers[i].native;
-    }
-  return XCHG_DTYPE_NONE;
+  *rest = code + 1;
+  if ((unsigned char)*code > 127)
+    return XCHG_DTYPE_NONE;
+  return standard ? standard_number(*code) : numbers[(unsigned char)*code];
 }
 
 static int refuse(const char *code, const char *text, const char *from, xchg_error *err) {

@@ -176,6 +176,23 @@ int xchg__interface_check_host(xchg__checked *out, const xchg__interface *array,
 
 /* ---- refusals --------------------------------------------------------------------------------------- */
 
+int xchg__interface_check_object(PyObject *object, const char *from, xchg_error *err) {
+  xchg_error said;
+  if (xchg__producer_prepare() != 0) {
+    xchg__py.PyErr_Clear();
+    return xchg__error_set(err, XCHG_E_MEMORY, "%s: Python has no memory", from);
+  }
+  if (xchg__producer_of(xchg__py_type(object))->family != XCHG_FAMILY_MASKED)
+    return 0;
+  said.code = 0;
+  if (xchg__refusal_check(XCHG_FAMILY_MASKED, object, &said) == 0)
+    return 0;
+  return xchg__error_set(err, said.code,
+                         "%s: the NumPy array has masked elements, which tensors do not have; pass x.filled(value), or "
+                         "x.data and x.mask",
+                         from);
+}
+
 int xchg__interface_refuse(PyObject *object, const char *where, xchg_error *err) {
   PyObject *type, *value, *traceback;
   xchg__family family = XCHG_FAMILY_OTHER;

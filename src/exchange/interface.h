@@ -38,6 +38,9 @@ void xchg__interface_set_dtype(xchg__interface *out, int32_t dtype);
 /* Checks an array in memory of the host that is only known by its address: the descriptor, and that something is there. */
 int xchg__interface_check_host(xchg__checked *out, const xchg__interface *array, const char *from, xchg_error *err);
 
+/* Refuses what says less by its memory than it is: an array of NumPy with missing values. */
+int xchg__interface_check_object(PyObject *object, const char *from, xchg_error *err);
+
 /* Turns the pending exception, which stays pending, into a refusal of the object's. */
 int xchg__interface_refuse(PyObject *object, const char *where, xchg_error *err);
 /* The same for an attribute that could not be read: where it is absent, no exception is left. `cure` follows "has no
