@@ -14,8 +14,8 @@ local err, checked = error_.scratch, error_.check
 
 local host_box = ffi.typeof("xchg_cuda_host *[1]")
 
--- Those that a stream will come to, in the order of queueing. A graph holds its own; they are here while a replay has not
--- come to them.
+-- Those that a stream will come to, in the order of queueing. A graph holds its own; they are here while a replay has
+-- not come to them.
 local waiting = {}
 
 local function release(entry)
