@@ -1,12 +1,14 @@
 --- Calls everything of xchg.cuda with everything, in an order that a seed decides: a program of its own, run by
---- cuda_hostile_spec. Arguments: the seed, how many steps. What must not be is printed.
+--- cuda_hostile_spec. Arguments: the seed, how many steps, and "failing" where calls of CUDA are to fail now and then.
+--- What must not be is printed.
 --- Not by chance: kernels that write past their memory, and finalizers that raise (LuaJIT crashes where a compiled trace
 --- collects then).
 
 local ffi = require "ffi"
 local xchg = require "xchg"
+local spite = require "spec.support.spite"
 
-local seed, steps = tonumber(arg[1]), tonumber(arg[2])
+local seed, steps, failing = tonumber(arg[1]), tonumber(arg[2]), arg[3] == "failing"
 local cuda, py = xchg.cuda, xchg.python
 local is_error, is_tensor = require("xchg.error").is, require("xchg.slots").is_tensor
 cuda.sim.configure("SCHEDULE", "random:" .. seed)
@@ -39,66 +41,6 @@ local PTX = [[
 
 local function pick(list) return list[random(#list)] end
 
-local function raising() error("of the user", 0) end
-local function raising_table() error({ "of the user" }, 0) end
-
-local spiteful = setmetatable({}, { __index = raising, __newindex = raising, __tostring = raising, __call = raising,
-  __len = raising, __eq = raising, __lt = raising, __concat = raising, __unm = raising, __metatable = false })
-local impostor = setmetatable({}, { __name = "xchg.Stream", __index = { _record = 1, handle = 5 } })
-
-local python = py.exec([[
-class Fields:
-    def __init__(self, **fields): self.__dict__.update(fields)
-
-class Raises:
-    def __getattr__(self, name): raise RuntimeError(name)
-
-class Interrupts:
-    @property
-    def __cuda_stream__(self): raise KeyboardInterrupt
-
-def stream(value):
-    class Stream:
-        def __cuda_stream__(self): return value
-    return Stream()
-
-def array(**fields):
-    class Array: pass
-    Array.__cuda_array_interface__ = fields
-    return Array()
-]], {})
-local function of_python(name) return py.get(python, name) end
-
-local CONSTANTS = { true, false, 0, 1, 2, 3, -1, 0.5, 0 / 0, 1 / 0, -1 / 0, 2 ^ 53, 2 ^ 63, 2 ^ 64, -0.0, 1e300, 4096,
-  4097, "", "cuda", "cuda:0", "cuda:1", "cuda:99999999999", "cpu", "cuda_host", "cuda_managed:1", "float32", "int32",
-  "\0\255%s%n", ("x"):rep(70000), spiteful, impostor, raising, raising_table, os.clock, 5LL, -1LL, 0ULL, 1i, ffi.C, io.stdout,
-  ffi.typeof "int", ffi.new "void *", ffi.cast("void *", 0x1234567), ffi.new "int[4]", ffi.new "double" }
-
--- Tables are made anew: whoever gets one may keep it, or write into it.
-local MADE = {
-  function() return nil end,
-  function() return {} end,
-  function() return pick { { 1, 2 }, { 0 }, { -1, 2 }, { {}, { 1, 2 } }, { [1] = 1, [3] = 3, x = 2 } } end,
-  function() return function() end end,
-  function() return pick { coroutine.create(raising), newproxy(true), newproxy() } end,
-  function() return ffi.new "xchg_cuda_guard" end,
-  function() return py.eval(pick { "None", "[]", "10**40", "'x'", "id" }) end,
-  function()
-    return of_python "Fields"(py.kwargs { ptr = 4096 * random(3), cuda_stream = pick { 0, 1, -1, 12345 } })
-  end,
-  function() return of_python(pick { "Raises", "Interrupts" })() end,
-  function() return of_python "stream"(py.tuple(pick { { 0, 1 }, { 0, -5 }, { 0 }, { 1, 2 }, { 0, 0 } })) end,
-  function() return { stream = pick { 0, 1, 2, 3, -1, "x" } } end,
-  function() return { device = pick { 0, 1, 2, -1, "cuda:1", "cpu" } } end,
-  function() return { grid = pick { 0, 1, 0 / 0, -1, {}, { 1, 2, 3, 4 }, 2 ^ 32 }, block = pick { 0, 1, 33, 1025, {} } } end,
-  function() return { grid = 1, block = 2, shared = pick { 0, -1, 2 ^ 31, 60000, 1e9, 0 / 0 }, cooperative = true } end,
-  function() return { grid = 1, block = 2, cluster = pick { 0, 1, 9, { 1, 1, 1, 1 } }, pdl = true, noalias = true } end,
-  function() return { non_blocking = pick { true, false, 1 }, copy = pick { true, 2 } } end,
-  function() return { dtype = pick { "float32", "int32", "x", 1 }, device = pick { "cuda:0", "cuda:1" } } end,
-  function() return { axis = pick { 1, 2, -1, 0, 9, { 1, 1 }, {} }, keepdims = true } end,
-  function() return { timing = true, device = pick { 0, 1 }, nonblocking = pick { true, 1 }, priority = -1 } end,
-}
-
 -- What was made, by kind; the old go for the new.
 local objects = { tensor = {}, stream = {}, event = {}, graph = {}, kernel = {}, program = {}, callable = {} }
 local KINDS = { "tensor", "tensor", "tensor", "stream", "event", "graph", "kernel", "program", "callable" }
@@ -114,8 +56,8 @@ local function any()
   local what = random(20)
   if what <= 10 then return (one(pick(KINDS))) end
   if what == 11 then return { any(), any(), stream = any(), device = any() } end
-  if what <= 15 then return (pick(MADE)()) end
-  return (pick(CONSTANTS))
+  if what <= 15 then return (pick(spite.made)()) end
+  return (pick(spite.constants))
 end
 
 local function anys()
@@ -151,7 +93,7 @@ local CLASSES = { ["xchg.Stream"] = "stream", ["xchg.Event"] = "event", ["xchg.G
 local function keep_result(value)
   if is_tensor(value) then
     if value._numel < 100000 then keep("tensor", value) end
-  elseif type(value) == "table" and value ~= impostor then
+  elseif type(value) == "table" and value ~= spite.impostor then
     local metatable = getmetatable(value)
     local kind = type(metatable) == "table" and CLASSES[rawget(metatable, "__name")]
     if kind then keep(kind, value) end
@@ -181,7 +123,7 @@ local function callback()
       for _ = 1, n do step() end
       depth = depth - 1
     end
-    if ending == 1 then raising() elseif ending == 2 then raising_table() end
+    if ending == 1 then spite.raising() elseif ending == 2 then spite.raising_table() end
     if ending == 3 then return any(), any() end
     if ending == 4 then xchg.zeros { -1 } end
   end
@@ -248,7 +190,7 @@ local MAKERS = {
   function() try("from_cai", xchg.from_cai, anys()) end,
   function()
     local none = py.None
-    local array = of_python "array"(py.kwargs {
+    local array = spite.of_python "array"(py.kwargs {
       shape = py.tuple(pick { { 1 }, { 0 }, { 2, 2 }, { -1 }, { 2 ^ 40 } }),
       typestr = pick { "<f4", "<i4", ">f4", "|V3", "zz", "" },
       data = py.tuple { pick { address(one "tensor"), 0, 12345, -1 }, false },
@@ -266,7 +208,7 @@ local function litter()
     pcall(function() xchg.zeros({ 3 }, { device = "cuda:" .. random(0, 1) }):fill_(1) end)
     pcall(cuda.synchronize, 7)
     pcall(cuda.stream, { device = 1 })
-    pcall(cuda.with_device, 1, raising)
+    pcall(cuda.with_device, 1, spite.raising)
   end
 end
 
@@ -354,7 +296,24 @@ end
 
 -- ---- one program --------------------------------------------------------------------------------------
 
-for _ = 1, steps do step() end
+local FAILING = { "cudaMallocFromPoolAsync", "cudaFreeAsync", "cudaMemcpyAsync", "cudaMemcpy2DAsync", "cudaHostAlloc",
+  "cudaLaunchKernelExC", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaStreamWaitEvent", "cudaEventRecord",
+  "cudaEventCreateWithFlags", "cudaEventDestroy", "cudaStreamCreateWithPriority", "cudaStreamDestroy", "cudaEventQuery",
+  "cudaStreamQuery", "cudaStreamIsCapturing", "cuCtxGetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent", "cudaFree",
+  "cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphLaunch", "cudaGraphInstantiateWithFlags", "cudaFreeHost",
+  "cudaGraphExecUpdate", "cudaGraphExecDestroy", "cudaGraphDestroy", "cudaLibraryLoadData", "cudaLibraryUnload",
+  "cudaLibraryGetKernel", "cudaThreadExchangeStreamCaptureMode", "cudaFuncGetAttributes", "cuPointerGetAttributes",
+  "cudaMallocManaged", "cudaLaunchHostFunc", "cudaMemGetInfo" }
+
+for _ = 1, steps do
+  if failing and random() < 0.3 then cuda.sim.fail(pick(FAILING), random(3), pick { 2, 46, 400, 999 }) end
+  step()
+  if failing and random() < 0.3 then cuda.sim.fail() end
+end
+if failing then
+  cuda.sim.fail()
+  for device = 0, 1 do pcall(cuda.synchronize, device) end -- what failed may be told here
+end
 
 -- A coroutine that was left keeps its stream current; everything else is to be as it was.
 local FINAL = { "events", "graphs", "graph_execs", "allocations", "pinned", "managed" }
