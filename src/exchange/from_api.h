@@ -8,9 +8,6 @@
 /* An answer that is none: not this way, ask `__dlpack__` (nothing was consumed, no exception is pending). */
 enum { XCHG_OTHERWISE = 1 };
 
-/* The legacy default stream, as the standard and CUDA call it. */
-#define XCHG_STREAM_LEGACY ((void *)(uintptr_t)1)
-
 /* As xchg__from_dlpack, or XCHG_OTHERWISE; a refusal's reason is in `refusal` then. */
 int xchg__from_api(xchg__request *request, xchg_tensor *out, const xchg__producer *producer, PyObject *object,
                    xchg_error *refusal, xchg_error *err);
