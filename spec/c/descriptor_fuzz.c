@@ -1,4 +1,4 @@
-/* Any DLTensor, against arithmetic in 128 bits.
+/* Any DLTensor, against arithmetic in 128 bits; and what was asked for, against tables.
  *
  * libFuzzer: clang -fsanitize=fuzzer,address,undefined -Isrc -Ispec/c spec/c/descriptor_fuzz.c src/core/(*).c
  * With XCHG_FUZZ_RUNS defined it is a program that makes that many inputs itself. */
@@ -6,7 +6,9 @@
 
 #include <stdlib.h>
 
+#include "core/error.h"
 #include "exchange/descriptor.c"
+#include "exchange/wanted.c"
 
 __extension__ typedef __int128 wide;
 
@@ -199,12 +201,80 @@ static void check_one(const DLTensor *t, uint64_t flags) {
   }
 }
 
+/* What the caller asks for, and what the producer said before. */
+typedef struct {
+  xchg__request request;
+  DLDevice said;
+  int synchronised;
+} question;
+
+static DLDevice take_device(input *in) {
+  static const int32_t types[] = {0, 1, 1, 1, 2, 3, 8, 10, 11, 13, 19, -1};
+  DLDevice device;
+  device.device_type = types[take_byte(in) % (sizeof types / sizeof *types)];
+  device.device_id = take_byte(in) % 3;
+  return device;
+}
+
+static question take_question(input *in) {
+  question q = {0};
+  uint8_t bits = take_byte(in);
+  q.request.writable = bits & 1;
+  q.request.copy = (xchg__copy)(bits / 2 % 3);
+  q.synchronised = bits >> 7;
+  q.request.device = take_device(in);
+  q.said = take_device(in);
+  return q;
+}
+
+/* Devices by what can be taken for what. */
+enum { CLASS_HOST = 1000, CLASS_CUDA = 2000 };
+static int64_t class_of(int32_t type, int32_t id) {
+  if (device_single(type))
+    return CLASS_HOST;
+  if (type == 2 || type == 13)
+    return CLASS_CUDA + (int64_t)id * 65536;
+  return type + (int64_t)id * 65536;
+}
+
+static void check_question(const question *q, const DLTensor *t, uint64_t flags) {
+  xchg__checked out = {0};
+  xchg_error err = {0};
+  const DLDevice wanted = q->request.device;
+  DLDevice is;
+  int expected, code;
+  if (xchg__descriptor_check(&out, t, flags, "dlpack", &err) != 0)
+    return;
+  is.device_type = out.description.device_type;
+  is.device_id = out.description.device_id;
+  EXPECT(device_single(is.device_type) ? is.device_id == 0 : is.device_id == t->device.device_id);
+  /* Where it was asked to be. */
+  expected = wanted.device_type == 0 ||
+             (wanted.device_type == 1 ? device_single(is.device_type) || (q->synchronised && is.device_type == 13)
+                                      : wanted.device_type == is.device_type &&
+                                            (device_single(wanted.device_type) || wanted.device_id == is.device_id));
+  EXPECT(xchg__wanted_device(&q->request, is, q->synchronised) == expected);
+  /* Where it was said to be. */
+  code = xchg__wanted_said(q->said, &out, "dlpack", &err);
+  expected = q->said.device_type == 0 ||
+             class_of(q->said.device_type, q->said.device_id) == class_of(is.device_type, is.device_id);
+  EXPECT(code == (expected ? 0 : XCHG_E_DESCRIPTOR) && code == err.code);
+  /* How it was asked to be. */
+  err.code = 0;
+  code = xchg__wanted_check(&q->request, &out, flags, "dlpack", &err);
+  expected = q->request.writable && flags & 1                         ? XCHG_E_READONLY
+             : q->request.copy == XCHG_COPY_NEVER && (flags & 2) != 0 ? XCHG_E_REFUSED
+                                                                      : 0;
+  EXPECT(code == expected && code == err.code);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   input in = {data, size};
   DLTensor t = {0};
   uint64_t flags = 0;
   uint8_t kind = take_byte(&in), odd = take_byte(&in);
+  const question q = take_question(&in);
   size_t dims;
   t.ndim = odd % 8 == 1 ? (int32_t)take_number(&in) : kind % 67;
   if (odd % 8 != 1 && kind < 200)
@@ -250,6 +320,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
   }
   check_one(&t, flags);
+  check_question(&q, &t, flags);
   free(t.shape);
   free(t.strides);
   return 0;

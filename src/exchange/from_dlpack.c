@@ -252,7 +252,6 @@ static int from_object(xchg__request *request, xchg_tensor *out, const xchg__pro
                        xchg_error *err) {
   xchg_error refusal; /* of the C exchange API */
   char name[128];     /* only where it is printed: it takes longer than an import */
-  PyObject *type = producer->type;
   int api = xchg__request_allows(request, XCHG_PROTOCOL_EXCHANGE_API);
   int code = xchg__refusal_check(producer->family, object, err);
   refusal.message[0] = '\0';
@@ -261,7 +260,7 @@ static int from_object(xchg__request *request, xchg_tensor *out, const xchg__pro
   if (code != XCHG_OTHERWISE)
     return code;
   if (!xchg__request_allows(request, XCHG_PROTOCOL_DLPACK)) {
-    xchg__type_name(type, name, sizeof name);
+    xchg__type_name(xchg__py_type(object), name, sizeof name); /* which may have been changed */
     if (refusal.message[0] != '\0')
       return xchg__error_set(err, XCHG_E_REFUSED, WHERE ": %s refuses through the C exchange API: %s", name,
                              refusal.message);
@@ -273,7 +272,7 @@ static int from_object(xchg__request *request, xchg_tensor *out, const xchg__pro
     err->code = 0; /* there is a door, and it is closed */
     return xchg__error_set(err, XCHG_E_REFUSED,
                            WHERE ": %s refuses through the C exchange API: %s; it has no __dlpack__ to ask instead",
-                           xchg__type_name(type, name, sizeof name), refusal.message);
+                           xchg__type_name(xchg__py_type(object), name, sizeof name), refusal.message);
   }
   return code;
 }
