@@ -28,7 +28,7 @@ local PTX = [[
   .reg .pred %p<3>;
   ld.param.u64 %rd1, [p];
   ld.param.u32 %r1, [v];
-  setp.eq.u64 %p1, %rd1, 0;
+  setp.lt.u64 %p1, %rd1, 4294967296;
   @%p1 ret;
   cvta.to.global.u64 %rd2, %rd1;
   st.global.u8 [%rd2], %r1;
@@ -306,7 +306,10 @@ local FAILING = { "cudaMallocFromPoolAsync", "cudaFreeAsync", "cudaMemcpyAsync",
   "cudaMallocManaged", "cudaLaunchHostFunc", "cudaMemGetInfo" }
 
 for _ = 1, steps do
-  if failing and random() < 0.3 then cuda.sim.fail(pick(FAILING), random(3), pick { 2, 46, 400, 999 }) end
+  if failing and random() < 0.3 then
+    cuda.sim.fail() -- one at a time: what gives back is tried twice
+    cuda.sim.fail(pick(FAILING), random(3), pick { 2, 46, 400, 999 })
+  end
   step()
   if failing and random() < 0.3 then cuda.sim.fail() end
 end
