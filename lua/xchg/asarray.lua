@@ -12,6 +12,7 @@ local create = require "xchg.create"
 local device = require "xchg.device"
 local dtypes = require "xchg.dtype"
 local error_ = require "xchg.error"
+local promotion = require "xchg.promotion"
 local protocols = require "xchg.protocols"
 local resolve = require "xchg.resolve"
 local slots = require "xchg.slots"
@@ -162,6 +163,10 @@ local function plain(x, wanted)
   end
   local n = 1
   for _, extent in ipairs(shape) do n = n * extent end
+  if not row and wanted.stream == nil and (wanted.kind or device.CPU) == device.CPU then
+    local t = doors.stack(list, nil, wanted.protocols, shape, wanted.row and wanted.row.id or 0, promotion.matrix())
+    if t then return finish(t, { readonly = wanted.readonly }, true) end
+  end
   local parts = items(list, n, wanted)
   local t = parts:stacked("asarray", shape, wanted, row and row.name, stack.python_place)
   return finish(t, { readonly = wanted.readonly }, true)

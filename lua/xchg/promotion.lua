@@ -76,6 +76,22 @@ function M.with_number(a, number)
   return number
 end
 
+local matrix
+
+--- The whole table as C takes it: the dtype number of every pair, by their numbers from 0 on; 0 for none.
+function M.matrix()
+  if matrix then return matrix end
+  local rows, count = {}, #dtype.names
+  for a = 0, count do
+    for b = 0, count do
+      local name = a > 0 and b > 0 and M.of(dtype.by_id[a].name, dtype.by_id[b].name)
+      rows[#rows + 1] = string.char(name and dtype.get("promotion", name).id or 0)
+    end
+  end
+  matrix = table.concat(rows)
+  return matrix
+end
+
 --- For messages: raises that two dtypes do not go together.
 function M.refuse(where, a, b)
   error_.raise("unsupported_dtype", "%s: no dtype holds the elements of both %s and %s; pass one as dtype", where, a, b)

@@ -16,6 +16,7 @@
 #include "exchange/refusal.h"
 #include "exchange/resolve.h"
 #include "exchange/sequence.h"
+#include "exchange/stack.h"
 #include "lua/cdata.h"
 #include "lua/raise.h"
 #include "lua/tensor.h"
@@ -208,6 +209,29 @@ static int exchange_asarray(lua_State *L) {
   return import(L, "asarray", xchg__resolve_item, &request);
 }
 
+/* exchange.stack(list, stream, protocols, shape, dtype number, promotions): a new tensor with those dimensions in front; or
+ * nil and "sequence" where that takes more than xchg__stack does. */
+static int exchange_stack(lua_State *L) {
+  xchg__request request = {0};
+  xchg__stacking how;
+  size_t length;
+  request_protocols(L, 3, &request);
+  luaL_checktype(L, 4, LUA_TTABLE);
+  how.ndim = (int)lua_objlen(L, 4);
+  luaL_argcheck(L, how.ndim <= XCHG_MAX_NDIM, 4, "too many dimensions");
+  for (int d = 0; d < how.ndim; d++) {
+    lua_rawgeti(L, 4, d + 1);
+    how.shape[d] = (int64_t)lua_tonumber(L, -1);
+    lua_pop(L, 1);
+  }
+  how.dtype = (int32_t)luaL_checkinteger(L, 5);
+  how.promotions = luaL_checklstring(L, 6, &length);
+  luaL_argcheck(L, length == XCHG_DTYPE_COUNT * XCHG_DTYPE_COUNT, 6, "no table of promotions");
+  request.stacking = &how;
+  request.plain = 1;
+  return import(L, "asarray", xchg__stack, &request);
+}
+
 /* exchange.probe(object, stream, protocols): as exchange.asarray, and with a tensor the version of DLPack that it came by. */
 static int exchange_probe(lua_State *L) {
   xchg__request request = {0};
@@ -339,6 +363,7 @@ void xchg__exchange_open(lua_State *L) {
   lua_setfield(L, -2, "producer");
   register_import(L, arena, "asarray", exchange_asarray);
   register_import(L, arena, "into", exchange_into);
+  register_import(L, arena, "stack", exchange_stack);
   register_import(L, arena, "probe", exchange_probe);
   register_import(L, arena, "from_buffer", exchange_from_buffer);
   register_import(L, arena, "from_array_struct", exchange_from_array_struct);

@@ -26,6 +26,8 @@ enum { XCHG_NEEDS = 2 };
 /* Nor are these: the object has no protocol, but is a number, or holds other objects. */
 enum { XCHG_IS_SCALAR = 3, XCHG_IS_SEQUENCE = 4 };
 
+struct xchg__stacking; /* stack.h */
+
 typedef struct {
   xchg_slots *slots;
   xchg__order order;
@@ -39,9 +41,10 @@ typedef struct {
   uint32_t allowed;         /* protocols that may be used, bit 1 << XCHG_PROTOCOL_*; 0: any */
   uint8_t protocols[16];    /* for xchg__resolve: XCHG_PROTOCOL_*, in the order in which they are asked */
   int protocol_count;
-  int plain;             /* for xchg__resolve: numbers and sequences are told apart from what is neither */
-  int64_t item;          /* for xchg__resolve_item: place in the list, from 0 */
-  int32_t expected;      /* for xchg__resolve_as: the dtype that it must have */
+  int plain;        /* for xchg__resolve: numbers and sequences are told apart from what is neither */
+  int64_t item;     /* for xchg__resolve_item: place in the list, from 0 */
+  int32_t expected; /* for xchg__resolve_as: the dtype that it must have */
+  const struct xchg__stacking *stacking; /* for xchg__stack */
   DLPackVersion version; /* of the DLPack that was read: 0.0 of a legacy capsule, and of other protocols */
   DLDevice needed;       /* after XCHG_NEEDS; device_id -1: not known yet */
   /* With XCHG_WAIT_HOST, after success: to be waited for without the GIL, which host functions in it may need. */
