@@ -306,10 +306,11 @@ void xchg__adopt_destroy_python(xchg_storage *storage, int python) {
 static int adopted;
 static void check_adopted(const xchg__checked *checked, const xchg__buffer *buffer) {
   const xchg_description *d = &checked->description;
-  const unsigned char *first = checked->start, *last = first + (checked->bytes > 0 ? checked->bytes - 1 : 0);
+  const unsigned char *first = checked->start, *last;
   EXPECT(d->ndim >= 0 && d->ndim <= XCHG_MAX_NDIM && xchg_dtype_info(d->dtype) != NULL);
   if (checked->bytes == 0)
     return;
+  last = first + checked->bytes - 1;
   if (buffer != NULL)
     EXPECT(first >= memory + 16 && last < memory + 16 + buffer->view.len);
   else
