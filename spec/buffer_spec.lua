@@ -268,6 +268,62 @@ describe("an array of NumPy", function()
   end)
 end)
 
+-- As measured of the libraries of today.
+describe("an object of another library", function()
+  local function with(name, what, fn)
+    it(name .. ": " .. what, function()
+      if not arrays.import(name) then return pending(name .. " is not installed") end
+      exec("import " .. name)
+      fn()
+    end)
+  end
+
+  with("jax", "arrays are read-only, and their formats have a '='", function()
+    exec "import jax.numpy as jnp"
+    for expression, dtype in pairs {
+      ["jnp.arange(3, dtype='float32')"] = "float32", ["jnp.arange(3, dtype='int32')"] = "int32",
+      ["jnp.ones(3, dtype='complex64')"] = "complex64", ["jnp.ones(3, dtype='bool')"] = "bool",
+    } do
+      local t = xchg.from_buffer(value(expression))
+      assert.same({ dtype, true, { 3 } }, { t.dtype, t.readonly, t.shape })
+      t:release()
+    end
+    raises("refused", "Buffers of type BF16 are not supported", xchg.from_buffer, value "jnp.ones(3, dtype='bfloat16')")
+    raises("readonly", "is read-only", xchg.from_buffer, value "jnp.ones(3)", { readonly = false })
+  end)
+
+  with("pyarrow", "buffers are signed bytes, which dtype names", function()
+    exec "b = pyarrow.py_buffer(bytearray(range(8)))"
+    local t = xchg.from_buffer(value "b")
+    assert.same({ "int8", { 8 } }, { t.dtype, t.shape })
+    t:release()
+    t = xchg.from_buffer(value "b", { dtype = "uint16" })
+    assert.same({ 0x0100, 0x0302, 0x0504, 0x0706 }, t:totable())
+    t:release()
+    t = xchg.from_buffer(value "pyarrow.Tensor.from_numpy(__import__('numpy').arange(4.).reshape(2, 2))")
+    assert.same({ { 0, 1 }, { 2, 3 } }, t:totable())
+    t:release()
+  end)
+
+  with("ml_dtypes", "its dtypes have no format", function()
+    exec "import numpy as np"
+    raises("refused", "cannot include dtype", xchg.from_buffer, value "np.zeros(2, ml_dtypes.bfloat16)")
+    local t = xchg.from_buffer(value "np.ones(2, ml_dtypes.bfloat16).view('V2')", { dtype = "bfloat16" })
+    assert.same({ 1, 1 }, t:totable())
+    t:release()
+  end)
+
+  with("torch", "tensors have no buffer", function()
+    raises("no_protocol", "torch.Tensor has no buffer; from_dlpack or asarray may take it", xchg.from_buffer,
+      value "torch.zeros(2)")
+  end)
+
+  with("tvm_ffi", "tensors have no buffer", function()
+    exec "import numpy as np"
+    raises("no_protocol", "has no buffer", xchg.from_buffer, value "tvm_ffi.from_dlpack(np.zeros(2))")
+  end)
+end)
+
 -- ---- Lua ----------------------------------------------------------------------------------------------------
 
 describe("a Lua string", function()
