@@ -39,11 +39,13 @@ end
 
 local lasting -- a stream that outlives the work
 
-local COUNTS = { "tensors", "storages", "external_bytes", "pending", "objects", "in_flight", "device_bytes" }
+local COUNTS = { "tensors", "storages", "external_bytes", "pending", "objects", "in_flight" }
 
 local function counts()
   local out, stats = {}, xchg.stats()
   for i, name in ipairs(COUNTS) do out[i] = name .. ": " .. tostring(tonumber(stats[name])) end
+  for device, bytes in pairs(stats.device_bytes) do out[#out + 1] = ("%s: %d bytes"):format(device, tonumber(bytes)) end
+  table.sort(out)
   return table.concat(out, ", ")
 end
 
