@@ -114,14 +114,8 @@ static PyObject *call_dlpack(const xchg__producer *producer, PyObject *object, c
   }
   if (asked & XCHG_ASK_COPY)
     *next++ = question->copy ? xchg__py._Py_TrueStruct : xchg__py._Py_FalseStruct;
-  if (producer->method == NULL) {
-    capsule = xchg__py.PyObject_VectorcallMethod(xchg__names.dlpack, arguments, 1, keywords);
-  } else {
-    /* The method's owner may be changed while it runs. */
-    xchg__py.Py_IncRef(producer->method);
-    capsule = xchg__py.PyObject_Vectorcall(producer->method, arguments, 1, keywords);
-    xchg__py.Py_DecRef(producer->method);
-  }
+  capsule = producer->method == NULL ? xchg__py.PyObject_VectorcallMethod(xchg__names.dlpack, arguments, 1, keywords)
+                                     : xchg__py.PyObject_Vectorcall(producer->method, arguments, 1, keywords);
 done:
   xchg__py.Py_DecRef(device);
   xchg__py.Py_DecRef(stream);

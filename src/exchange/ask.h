@@ -11,7 +11,8 @@ int xchg__ask_device(PyObject *object, xchg__family family, DLDevice *out, xchg_
 /* A new capsule from the object's `__dlpack__`: versioned if it knows such, or NULL and an error, the exception (if the
  * producer raised one) pending. XCHG_E_ABSENT where there is no such method. `keywords` are the XCHG_ASK_* to ask with;
  * those that the producer does not know are left out (but not the device), and what was asked with in the end is
- * written there. `stream` is the standard's integer. GIL held. */
+ * written there. `stream` is the standard's integer. The caller holds the
+ * producer's method, whose type Python code may change. GIL held. */
 typedef struct {
   int keywords;
   int64_t stream;  /* with XCHG_ASK_STREAM */

@@ -135,12 +135,12 @@ static int adopt_capsule(xchg__request *request, xchg_tensor *out, PyObject *cap
     request->version = xchg__capsule_version(&opened);
   if (code == 0)
     code = xchg__descriptor_check(&checked, opened.tensor, opened.flags, PROTOCOL, err);
-  if (code == 0)
+  if (code == 0 && (from->said.device_type != 0 || request->device.device_type != 0))
     code = check_place(request, from, &checked, err);
-  if (code == 0) {
+  if (code == 0)
     checked.description.readonly |= readonly;
+  if (code == 0 && (request->writable || request->copy == XCHG_COPY_NEVER))
     code = xchg__wanted_check(request, &checked, object != NULL ? opened.flags : 0, PROTOCOL, err);
-  }
   if (code == 0 && checked.description.device_type != kDLCPU)
     code = check_memory(request, &checked, from->ordered, err);
   if (code == 0) {
@@ -220,7 +220,8 @@ static int from_method(xchg__request *request, xchg_tensor *out, const xchg__pro
   int code;
   if (!numpy && (code = xchg__ask_device(object, producer->family, &from.said, err)) != 0)
     return code;
-  from.moved = !xchg__wanted_device(request, numpy ? (DLDevice){kDLCPU, 0} : from.said, 0);
+  from.moved =
+      request->device.device_type != 0 && !xchg__wanted_device(request, numpy ? (DLDevice){kDLCPU, 0} : from.said, 0);
   target = from.moved ? request->device : from.said;
   if (target.device_type != 0 && ((code = xchg__descriptor_check_device(target, err)) != 0 ||
                                   (code = xchg__order_open(request, target, PROTOCOL, err)) != 0))
@@ -252,7 +253,7 @@ static int from_object(xchg__request *request, xchg_tensor *out, const xchg__pro
                        xchg_error *err) {
   xchg_error refusal; /* of the C exchange API */
   char name[128];     /* only where it is printed: it takes longer than an import */
-  int api = xchg__request_allows(request, XCHG_PROTOCOL_EXCHANGE_API);
+  int api = producer->api != NULL && xchg__request_allows(request, XCHG_PROTOCOL_EXCHANGE_API);
   int code = xchg__refusal_check(producer->family, object, err);
   refusal.message[0] = '\0';
   if (code == 0)
