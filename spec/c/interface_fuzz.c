@@ -1,5 +1,5 @@
-/* Any dictionary of an array interface, host or CUDA, and any PyArrayInterface, from objects that answer, lie and raise.
- * Python is a small model here: what it hands out is counted, and every exception must be taken back.
+/* Any dictionary of an array interface, host or CUDA, any PyArrayInterface and any Py_buffer, from objects that answer,
+ * lie and raise. Python is a small model here: what it hands out is counted, and every exception must be taken back.
  *
  * libFuzzer: clang -fsanitize=fuzzer,address,undefined -Isrc -Ispec/c spec/c/interface_fuzz.c src/core/(*).c
  * With XCHG_FUZZ_RUNS defined it is a program that makes that many inputs itself. */
@@ -59,7 +59,9 @@ struct PyObject {
   const char *keys[MEMBERS];
   PyObject *members[MEMBERS];
   array_struct source;
-  Py_ssize_t dims[2 * XCHG_MAX_NDIM];
+  Py_ssize_t dims[3 * XCHG_MAX_NDIM];
+  int liar; /* `view` is what its buffer says */
+  Py_buffer view;
 };
 
 static PyObject none = {.kind = NONE, .references = 1}, types[KINDS], attribute_error, other_error;
@@ -199,6 +201,13 @@ static int fake_get_buffer(PyObject *object, Py_buffer *view, int flags) {
     fake_raise(&other_error);
     return -1;
   }
+  if (object->liar) {
+    *view = object->view;
+    view->obj = object;
+    object->references++;
+    exports++;
+    return 0;
+  }
   memset(view, 0, sizeof *view);
   view->obj = object;
   view->buf = memory + 16;
@@ -311,6 +320,8 @@ static void check_adopted(const xchg__checked *checked, const xchg__buffer *buff
   if (checked->bytes == 0)
     return;
   last = first + checked->bytes - 1;
+  if (buffer != NULL && buffer->view.obj->liar)
+    return;
   if (buffer != NULL)
     EXPECT(first >= memory + 16 && last < memory + 16 + buffer->view.len);
   else
@@ -461,6 +472,31 @@ static PyObject *take_capsule(input *in) {
   return object;
 }
 
+/* A buffer that says anything. */
+static void take_view(PyObject *object, input *in) {
+  static const char *const formats[] = {"d", "B", NULL, "f", "l", "<q", "Zd", "x", "T{i:a:}", ">i", "8s", "?"};
+  Py_buffer *view = &object->view;
+  int64_t length = 1;
+  object->liar = object->wide = 1;
+  view->format = (char *)(uintptr_t)formats[take(in) % (sizeof formats / sizeof *formats)];
+  view->itemsize = take(in) < 200 ? (Py_ssize_t[]){1, 4, 8, 16}[take(in) % 4] : (Py_ssize_t)take_number(in);
+  view->ndim = take(in) < 245 ? take(in) % 4 : (int)take_number(in);
+  view->readonly = take(in) % 3 == 0;
+  view->buf = (void *)(uintptr_t)take_address(in);
+  for (int d = 0; d < 4; d++) {
+    object->dims[d] = (Py_ssize_t)take_number(in);
+    object->dims[XCHG_MAX_NDIM + d] = take(in) < 180 ? view->itemsize : (Py_ssize_t)take_number(in);
+    object->dims[2 * XCHG_MAX_NDIM + d] = take(in) < 240 ? -1 : (Py_ssize_t)take_number(in);
+    if (d < view->ndim)
+      length = (int64_t)((uint64_t)length * (uint64_t)object->dims[d]);
+  }
+  length = (int64_t)((uint64_t)length * (uint64_t)view->itemsize);
+  view->len = take(in) < 240 ? (Py_ssize_t)length : (Py_ssize_t)take_number(in);
+  view->shape = take(in) < 240 ? object->dims : NULL;
+  view->strides = take(in) < 200 ? object->dims + XCHG_MAX_NDIM : NULL;
+  view->suboffsets = take(in) < 40 ? object->dims + (ptrdiff_t)2 * XCHG_MAX_NDIM : NULL;
+}
+
 static void check_end(int code, const xchg_error *err, PyObject *object) {
   EXPECT(code == err->code && code <= 0);
   EXPECT(pending == NULL || code == XCHG_E_REFUSED);
@@ -478,7 +514,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   input in = {data, size};
   xchg__request request = {.dtype = take(&in) < 40 ? (int32_t)take(&in) % XCHG_DTYPE_COUNT : 0,
                            .writable = take(&in) < 30};
-  int which = take(&in) % 3, code;
+  int which = take(&in) % 4, code;
   PyObject *object, *value;
   xchg_error err = {0};
   xchg__cai cai;
@@ -487,12 +523,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   object = object_new(OBJECT);
   object->wide = take(&in) % 2;
   object->number = take_number(&in) & INT64_MAX;
+  if (which == 3)
+    take_view(object, &in);
   value = take(&in) > 250 ? take_anything(&in) : which == 0 ? take_capsule(&in) : take_dict(&in);
   put(object, which == 0 ? "__array_struct__" : which == 1 ? "__array_interface__" : "__cuda_array_interf", value);
   if (which == 0) {
     code = xchg__from_array_struct(&request, NULL, object, &err);
   } else if (which == 1) {
     code = xchg__from_array_interface(&request, NULL, object, &err);
+  } else if (which == 3) {
+    code = xchg__from_buffer(&request, NULL, object, &err);
   } else {
     code = xchg__cai_read(&cai, object, request.dtype, &err);
     if (code == 0)
