@@ -1,11 +1,9 @@
 --- xchg: tensors of Python libraries in LuaJIT, without a copy.
 
-local asarray = require "xchg.asarray"
 local buffer = require "xchg.buffer"
 local device = require "xchg.device"
 local exchange = require "xchg.exchange"
 local into = require "xchg.into"
-local probe = require "xchg.probe"
 local python = require "xchg.python"
 local tensor = require "xchg.tensor"
 
@@ -15,11 +13,29 @@ local M = {
   _VERSION = "0.1.0",
   python = python,
   from_dlpack = exchange.from_dlpack, from_cai = exchange.from_cai,
-  from_buffer = buffer.from_buffer, asarray = asarray.asarray, into = into.into, probe = probe.probe,
+  from_buffer = buffer.from_buffer, into = into.into,
   empty = tensor.empty, zeros = tensor.zeros, ones = tensor.ones, full = tensor.full, tensor = tensor.tensor,
   equal = tensor.equal, is_tensor = tensor.is_tensor,
   stats = tensor.stats, budget = tensor.budget,
 }
+
+-- What not every program uses is loaded when it is first called.
+local asarray, probe
+
+---@param x any
+---@param options xchg.AsarrayOptions?
+---@return xchg.Tensor # see xchg.asarray
+function M.asarray(x, options)
+  asarray = asarray or require("xchg.asarray").asarray
+  return asarray(x, options)
+end
+
+---@param x any
+---@return xchg.Probe?, string?, table<string, string>? # see xchg.probe
+function M.probe(x)
+  probe = probe or require("xchg.probe").probe
+  return probe(x)
+end
 
 -- What needs CUDA is loaded when it is first asked for.
 setmetatable(M, {
