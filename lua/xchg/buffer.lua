@@ -19,44 +19,47 @@ local READONLY = C.XCHG_TENSOR_READONLY
 
 local kept, count, loans = {}, 0, nil
 
--- Lets go of the values whose memory nobody needs any more.
+-- Lets go of one value whose memory nobody needs any more; false if there is none.
 local function settle()
-  if not loans then return end
   local number = C.xchg_loans_ended(loans)
-  while number ~= 0 do
-    kept[tonumber(number)] = nil
-    number = C.xchg_loans_ended(loans)
-  end
+  if number == 0 then return false end
+  kept[tonumber(number)] = nil
+  return true
 end
 
 -- Finalized at the end of each of the collector's cycles, as long as anything is kept.
 local sentinel = newproxy(true)
 local watched = false
 local function watch()
-  settle()
+  while loans and settle() do end
   watched = loans ~= nil and next_key(kept) ~= nil
   if watched then newproxy(sentinel) end
 end
 getmetatable(sentinel).__gc = watch
 
+local function open_loans(where)
+  local book = C.xchg_loans_new()
+  if book == nil then error_.raise("out_of_memory", "%s: no memory for a record; release tensors", where) end
+  loans = ffi.gc(book, function(gone)
+    loans = nil
+    C.xchg_loans_free(gone)
+  end)
+end
+
+local function begin_watch()
+  watched = true
+  newproxy(sentinel)
+end
+
 -- Keeps a value; its number.
 local function keep(where, value)
-  if not loans then
-    local book = C.xchg_loans_new()
-    if book == nil then error_.raise("out_of_memory", "%s: no memory for a record; release tensors", where) end
-    loans = ffi.gc(book, function(gone)
-      loans = nil
-      C.xchg_loans_free(gone)
-    end)
-  end
-  settle()
+  if not loans then open_loans(where) end
+  -- Twice what comes goes, without a loop: so that a loop around this one is compiled.
+  if settle() then settle() end
   count = count + 1
   local number = count
   kept[number] = value
-  if not watched then
-    watched = true
-    newproxy(sentinel)
-  end
+  if not watched then begin_watch() end
   return number
 end
 
