@@ -155,7 +155,7 @@ PyObject *xchg__ask_capsule(const xchg__producer *producer, PyObject *object, xc
   xchg_error reason; /* what the first call said */
   char name[128];
   size_t length;
-  question->keywords &= ~producer->refused_keywords | XCHG_ASK_DL_DEVICE;
+  question->keywords &= ~producer->refused_keywords; /* never the device */
   for (;;) {
     PyObject *capsule = call_dlpack(producer, object, question);
     int refused;
