@@ -62,7 +62,8 @@ describe("the makers", function()
         { { 2 ^ 54 }, nil, "out_of_range", "extent 1" }, { { 2 ^ 53, 2 ^ 53 }, nil, "out_of_range", "larger than any memory" },
         { { 2 ^ 53, 2 ^ 8 }, nil, "out_of_range", "larger than any memory" }, { { 0, 2 ^ 53, 2 ^ 53 }, nil, "out_of_range", "" },
         { 2, { dtype = "float" }, "unsupported_dtype", "unknown dtype 'float'" }, { 2, { dtype = 5 }, "wrong_type", "option 'dtype'" },
-        { 2, { device = "metal" }, "unsupported_device", "memory of 'metal' can be imported and passed on, but not made" }, { 2, { type = "int8" }, "bad_argument", "unknown option" },
+        { 2, { device = "metal" }, "unsupported_device", "memory of 'metal' can be imported and passed on, but not made" },
+        { 2, { type = "int8" }, "bad_argument", "unknown option" },
         { 2, "int8", "wrong_type", "options must be a table" }, { { 2, x = 3 }, nil, "wrong_type", "a shape is a list of extents" },
         { { 2, [4] = 3 }, nil, "wrong_type", "" },
       }

@@ -12,6 +12,10 @@
 ---An n-dimensional array over memory that it owns, borrows from Python or views: cdata of its dtype's own type.
 ---`t[i]` is an element of a tensor with one dimension, else the sub-tensor; `t[{...}]` an element or a view. Both can
 ---be assigned to. Indices and dimensions count from 1, negative ones from the end.
+---@alias xchg.protocol
+---| "exchange_api" | "dlpack" | "cai" | "buffer" | "array_struct" | "array_interface" | "array"
+---| "lua" # made here
+
 ---@class xchg.Tensor : ffi.cdata*
 ---@field dtype xchg.dtype
 ---@field device string "cpu", "cuda:0", ...
@@ -21,7 +25,7 @@
 ---@field itemsize number bytes of one element, a fraction where elements are packed
 ---@field nbytes integer bytes of all elements
 ---@field readonly boolean
----@field protocol "exchange_api"|"dlpack"|"cai"|"buffer"|"array_struct"|"array_interface"|"array"|"lua" how the memory came here
+---@field protocol xchg.protocol how the memory came here
 ---@field owner any the Python object that the memory came from; nil for our own and for raw capsules
 ---@field data ffi.cdata* typed pointer to the first element, from 0 on, unchecked; constant if read-only; host only
 ---@field ptr ffi.cdata* the same for memory of any device, to be passed on
