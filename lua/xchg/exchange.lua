@@ -178,12 +178,12 @@ end
 --
 -- Memory of a CUDA device is ready for `stream` (a Stream, 1, 2, a handle; the device's current one without the
 -- option): the producer's work is waited for on it, not by the host. -1: nothing is ordered.
----@param x any Python object, capsule, or xchg tensor (gives a view)
 --
 -- `copy`: true gives an independent, writable tensor; false refuses where the producer copies. `device`: where the
 -- memory shall be; the producer is asked to copy it there if it is elsewhere. `protocols`: which of "exchange_api" and
 -- "dlpack" may be used, in which order. `readonly`: true gives a tensor that is not written; false refuses memory that
 -- must not be.
+---@param x any Python object, capsule, or xchg tensor (gives a view)
 ---@param options { copy: boolean?, device: any, protocols: string[]?, readonly: boolean?, stream: any }?
 ---@return xchg.Tensor
 function M.from_dlpack(x, options)
