@@ -330,6 +330,7 @@ describe("a loaded kernel without PTX", function()
         print(pcall(signature.of, { name = "k", library = out[0], kernel = kernel }))
         print(signature.of { name = "k", library = out[0], kernel = kernel,
           declared = "(float *x, bool on, float4 v, float a)" })
+        lib.C.xchg_cuda_library_release(out[0])
       ]]):format(TEXT), { env = cuda.env { XCHG_SIM_DRIVER = row[1] } })
       assert.are.equal(0, result.status, result.stderr)
       assert.truthy(result.stdout:find(row[2], 1, true), result.stdout)

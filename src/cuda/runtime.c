@@ -14,6 +14,8 @@ xchg__cuda_runtime_table xchg__rt;
 xchg__cuda_driver_table xchg__drv;
 
 static xchg_cuda_facts facts = {.path = "", .driver_path = "", .reason = "", .report = ""};
+/* Of the search before the simulated device was asked for: others may still read its texts. */
+static xchg_cuda_facts vain __attribute__((used));
 static atomic_int state; /* as facts.state, for those that do not lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int forked;
@@ -262,6 +264,7 @@ int32_t xchg_cuda_simulate(const char *file, xchg_error *err) {
   else
     code = xchg__simulator_load(file, err);
   if (code == 0 && !facts.simulated) {
+    vain = facts;
     facts.simulated = 1;
     facts.state = 0; /* where a real one was looked for in vain */
     atomic_store(&state, 0);
