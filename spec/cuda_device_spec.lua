@@ -407,6 +407,8 @@ describe("at the end of a process", function()
   for _, row in ipairs(ENDS) do
     it("nothing is said and nothing goes wrong: " .. row[1], function()
       if row[3] then cuda_.only_simulated() end
+      local reason = row[1] == "os.exit" and cuda_.no_open_end()
+      if reason then return pending(reason) end
       local result = child.run([[
         local xchg = require "xchg"
         local cuda = xchg.cuda

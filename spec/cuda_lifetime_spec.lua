@@ -672,6 +672,8 @@ describe("the end of a Lua state", function()
 
   for _, ending in ipairs { "", "os.exit(3)", "os.exit(3, true)", "error 'x'", "collectgarbage 'stop'" } do
     it("with work in flight is quiet: " .. (ending == "" and "the end of the script" or ending), function()
+      local reason = ending == "os.exit(3)" and cuda_.no_open_end()
+      if reason then return pending(reason) end
       local result = child.run([[
         local xchg = require "xchg"
         local cuda = xchg.cuda

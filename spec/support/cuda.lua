@@ -36,6 +36,11 @@ function M.env(more)
   return env
 end
 
+--- Why no process may end here without closing its Lua state, or nil.
+function M.no_open_end()
+  return os.getenv "XCHG_SANITIZER" == "asan" and "what a state holds that is left open is a leak to ASan" or nil
+end
+
 -- busted gives `pending` to spec files only: it is taken from the test that has called.
 local function skip(reason) getfenv(3).pending(reason) end
 
