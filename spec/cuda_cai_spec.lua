@@ -449,7 +449,7 @@ def dictionaries(seed, count, *arguments):
     local first = tonumber(da.address(x))
     local space = py.exec(SOURCE, {})
     local seed = os.time()
-    local all = py.get(space, "dictionaries")(seed, 3000, da.address(x), p.Number, p.Sequence, p.ABSENT)
+    local all = py.get(space, "dictionaries")(seed, 6000, da.address(x), p.Number, p.Sequence, p.ABSENT)
     local taken, refused, a = 0, 0, p.Interface()
     for made in py.iter(all) do
       a.answer = made
@@ -472,7 +472,7 @@ def dictionaries(seed, count, *arguments):
         t:release()
       end
     end
-    assert(taken > 20 and refused > 20, ("seed %d: %d taken, %d refused"):format(seed, taken, refused))
+    assert(taken > 50 and refused > 50, ("seed %d: %d taken, %d refused"):format(seed, taken, refused))
     a.answer = nil
     x:release()
   end)
