@@ -187,6 +187,18 @@ describe("an elementwise kernel", function()
     assert.is_false(loops.plan({ 2 ^ 15, 2 ^ 15 }, { { 2 ^ 15, 1 } }).wide)
   end)
 
+  -- shape, strides of each tensor, and the extents that are left to walk
+  for _, row in ipairs {
+    { {}, { {}, {} }, {} }, { { 1, 5, 1 }, { { 5, 1, 1 }, { 0, 3, 0 } }, { 5 } },
+    { { 2, 3, 4 }, { { 12, 4, 1 }, { 12, 4, 1 } }, { 24 } }, { { 2, 3, 4 }, { { 12, 4, 1 }, { 0, 0, 0 } }, { 24 } },
+    { { 2, 3, 4 }, { { 12, 4, 1 }, { 4, 8, 1 } }, { 2, 3, 4 } }, { { 2, 3, 4 }, { { 12, 4, 1 }, { 0, 4, 1 } }, { 2, 12 } },
+    { { 2, 3, 4 }, { { 24, 4, 1 }, { 24, 4, 1 } }, { 2, 12 } },
+  } do
+    it(("walks {%s} as {%s}"):format(table.concat(row[1], ","), table.concat(row[3], ",")), function()
+      assert.same(row[3], require("xchg.cuda.loops").plan(row[1], row[2]).shape)
+    end)
+  end
+
   xit("runs on a stream of its own, and keeps what it made for itself until then", function()
     local add = cuda.elementwise("float x", "float y", "y = x + 1")
     local stream = cuda.stream { nonblocking = true }
