@@ -22,17 +22,6 @@ static int read_version(PyObject *dict, xchg_error *err) {
   return code;
 }
 
-static int read_mask(PyObject *dict, xchg_error *err) {
-  PyObject *value = xchg__interface_field(dict, "mask");
-  if (value == NULL)
-    return 0;
-  xchg__py.Py_DecRef(value);
-  return xchg__error_set(err, XCHG_E_REFUSED,
-                         PROTOCOL
-                         ": the array has a mask of missing values, which tensors do not have; fill them first, "
-                         "and pass the mask as an array of its own");
-}
-
 /* Bytes from the buffer's beginning to the first element. */
 static int read_offset(int64_t *out, PyObject *dict, xchg_error *err) {
   PyObject *value = xchg__interface_field(dict, "offset");
@@ -50,7 +39,7 @@ static int read_all(xchg__interface *out, PyObject *dict, int32_t dtype, xchg_er
     return xchg__interface_bad(PROTOCOL, "__array_interface__", dict, "the producer must return a dict", err);
   memset(&out->tensor, 0, sizeof out->tensor);
   out->tensor.device = (DLDevice){kDLCPU, 0};
-  if ((code = read_version(dict, err)) != 0 || (code = read_mask(dict, err)) != 0 ||
+  if ((code = read_version(dict, err)) != 0 || (code = xchg__interface_check_mask(dict, PROTOCOL, err)) != 0 ||
       (code = xchg__interface_read_shape(out, dict, PROTOCOL, err)) != 0 ||
       (code = xchg__interface_read_type(out, dict, dtype, PROTOCOL, err)) != 0)
     return code;

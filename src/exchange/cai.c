@@ -24,16 +24,6 @@ static int read_version(int64_t *out, PyObject *dict, xchg_error *err) {
   return code;
 }
 
-static int read_mask(PyObject *dict, xchg_error *err) {
-  PyObject *value = xchg__interface_field(dict, "mask");
-  if (value == NULL)
-    return 0;
-  xchg__py.Py_DecRef(value);
-  return xchg__error_set(err, XCHG_E_REFUSED,
-                         CAI ": the array has a mask of missing values, which tensors do not have; fill them first "
-                             "(cuDF: s.fillna(0)), and pass the mask as an array of its own");
-}
-
 static int read_stream(xchg__cai *out, PyObject *dict, int64_t version, xchg_error *err) {
   PyObject *value = version >= 3 ? xchg__interface_field(dict, "stream") : NULL;
   uint64_t number = 0;
@@ -68,7 +58,7 @@ static int read_all(xchg__cai *out, int32_t dtype, xchg_error *err) {
   int code;
   if (!xchg__interface_has_flag(dict, XCHG_PY_DICT_SUBCLASS))
     return xchg__interface_bad(CAI, "__cuda_array_interface__", dict, "the producer must return a dict", err);
-  if ((code = read_version(&version, dict, err)) != 0 || (code = read_mask(dict, err)) != 0 ||
+  if ((code = read_version(&version, dict, err)) != 0 || (code = xchg__interface_check_mask(dict, CAI, err)) != 0 ||
       (code = xchg__interface_read_shape(&out->array, dict, CAI, err)) != 0 ||
       (code = xchg__interface_read_type(&out->array, dict, dtype, CAI, err)) != 0 ||
       (code = xchg__interface_read_strides(&out->array, dict, CAI, err)) != 0 ||

@@ -103,6 +103,17 @@ int xchg__interface_read_type(xchg__interface *out, PyObject *dict, int32_t dtyp
   return code;
 }
 
+int xchg__interface_check_mask(PyObject *dict, const char *from, xchg_error *err) {
+  PyObject *value = xchg__interface_field(dict, "mask");
+  if (value == NULL)
+    return 0;
+  xchg__py.Py_DecRef(value);
+  return xchg__error_set(err, XCHG_E_REFUSED,
+                         "%s: the array has a mask of missing values, which tensors do not have; fill them first "
+                         "(cuDF: s.fillna(0)), and pass the mask as an array of its own",
+                         from);
+}
+
 int xchg__interface_scale(xchg__interface *out, const char *from, xchg_error *err) {
   int ndim = out->tensor.ndim, itemsize = out->tensor.dtype.bits * out->tensor.dtype.lanes / 8;
   int empty = xchg__layout_numel(ndim, out->shape) == 0;

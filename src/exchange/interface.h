@@ -31,6 +31,9 @@ int xchg__interface_read_strides(xchg__interface *out, PyObject *dict, const cha
 /* `value` is the "data": a pair of address and read-only flag. */
 int xchg__interface_read_address(xchg__interface *out, PyObject *value, const char *from, xchg_error *err);
 
+/* Refuses what has a mask: tensors have no missing values. */
+int xchg__interface_check_mask(PyObject *dict, const char *from, xchg_error *err);
+
 /* Byte strides to ones of elements. */
 int xchg__interface_scale(xchg__interface *out, const char *from, xchg_error *err);
 void xchg__interface_set_dtype(xchg__interface *out, int32_t dtype);
