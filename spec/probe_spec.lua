@@ -39,16 +39,73 @@ describe("probe", function()
     }, (probe(eval "np.zeros((2, 3), 'float32')")))
   end)
 
+  -- What asarray raises is the reason, what it gives is told.
+  local function agrees(x, what)
+    local done, t = pcall(xchg.asarray, x)
+    local found, reason, refusals = probe(x)
+    if not done then
+      assert.same({ nil, t.message }, { found, reason }, what)
+      assert.truthy(next(refusals), what)
+      return nil
+    end
+    assert.same({ t.protocol, t.dtype, t.device, t.shape, t.readonly },
+      { found.protocol, found.dtype, found.device, found.shape, found.readonly }, what)
+    t:release()
+    return found
+  end
+
   it("tells what asarray would do, of every kind of object", function()
     for _, source in ipairs { "np.arange(3)", "b'abc'", "bytearray(3)", "np.float32(2)", "memoryview(b'ab')",
       "np.broadcast_to(np.arange(2), (3, 2))", "type('A', (), {'__array__': lambda self: np.arange(2)})()" } do
-      local x = eval(source)
-      local found = assert(probe(x))
-      local t = xchg.asarray(x)
-      assert.same({ t.protocol, t.dtype, t.device, t.shape, t.readonly },
-        { found.protocol, found.dtype, found.device, found.shape, found.readonly }, source)
+      local found = agrees(eval(source), source)
       assert.equal(found.protocol, found.protocols[1])
-      t:release()
+    end
+  end)
+
+  it("tells what asarray would do where protocols refuse, finally or not", function()
+    local double = py.exec([[
+class Double:
+    def __init__(self, answer, device=(1, 0), **more):
+        self.answer, self.device = answer, device
+        self.__dict__.update(more)
+    def __dlpack_device__(self): return self.device
+    def __dlpack__(self, **keywords):
+        if isinstance(self.answer, BaseException): raise self.answer
+        return self.answer.__dlpack__(**keywords)
+]], ns)
+    local WITH = "__array_interface__=np.arange(3).__array_interface__)"
+    -- source, protocol or nil
+    for _, row in ipairs {
+      { "Double(BufferError('no'), " .. WITH, "array_interface" },
+      { "Double(BufferError('no'), (4, 0), " .. WITH }, -- the object says that its memory is on a device
+      { "Double(np.arange(3), (300, 0), " .. WITH }, -- there is no such device: a refusal of ours
+      { "Double(np.arange(3), __array_interface__={})", "dlpack" },
+      { "Double(BufferError('no'), __array_interface__={'shape': 3})" },
+      { "np.array(['a'])" }, { "np.ones(2, '>f8')" }, { "np.datetime64('2020-01-01')" },
+    } do
+      local found = agrees(py.eval(row[1], double), row[1])
+      assert.equal(row[2], found and found.protocol, row[1])
+    end
+    double = nil -- luacheck: ignore
+    py.exec("del Double", ns)
+  end)
+
+  it("tells of NumPy's arrays of ml_dtypes, which asarray names", function()
+    if not pcall(py.import, "ml_dtypes") then return pending "ml_dtypes is not installed" end
+    assert.equal("bfloat16", agrees(eval "np.ones(2, __import__('ml_dtypes').bfloat16)").dtype)
+  end)
+
+  it("passes a Ctrl-C on, and opinions of other kinds never", function()
+    for _, name in ipairs { "KeyboardInterrupt", "SystemExit" } do
+      local e = capsules.fails(probe, eval("type('T', (), {'__array_interface__': property(lambda s: "
+        .. "(_ for _ in ()).throw(" .. name .. "()))})()"))
+      assert.equal(name, e.type)
+    end
+    for _, name in ipairs { "MemoryError", "RecursionError", "StopIteration", "OSError", "Warning" } do
+      local found, reason = probe(eval("type('T', (), {'__array_interface__': property(lambda s: "
+        .. "(lambda: (_ for _ in ()).throw(" .. name .. "()))())})()"))
+      assert.is_nil(found)
+      assert.truthy(reason:find(name == "StopIteration" and "Error" or name, 1, true), reason)
     end
   end)
 

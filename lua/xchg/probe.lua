@@ -26,7 +26,6 @@ local doors, drain = lib.core.exchange, lib.core.drain
 ---@field readonly boolean
 
 local function describe(found, t, name)
-  if found.dtype then return end
   found.dtype, found.device, found.shape, found.readonly = t.dtype, t.device, t.shape, t.readonly
   found.protocol = name
 end
@@ -61,49 +60,62 @@ local function of_capsule(x)
   }
 end
 
--- Asks one protocol; the name of what the object is where it is no array.
-local function ask(found, x, i)
-  local name = protocols.names[i]
-  local done, t, major, minor = pcall(resolve.through, "probe", doors.probe, x, -1, protocols.all:sub(i, i))
-  if not done then
-    local e = t
-    if not error_.is(e) then error(e, 0) end
-    if e.code ~= "no_protocol" then found.refusals[name] = e.message end
-    return nil
-  elseif t == nil then
-    return major
-  end
+-- A Ctrl-C is no opinion about arrays.
+local function interrupts(e)
+  return e.value ~= nil and not python.isinstance(e.value, python.builtins.Exception)
+end
+
+-- Asks some protocols, by their numbers: a tensor, and the version of the DLPack that it came by; nil, and what the
+-- object is where it is no array; false, and the error.
+local function ask(x, numbers)
+  local done, t, major, minor = pcall(resolve.through, "probe", doors.probe, x, -1, numbers)
+  if done then return t, major, minor end
+  if not error_.is(t) or interrupts(t) then error(t, 0) end
+  return false, t
+end
+
+local function add(found, x, name, major, minor)
   found.protocols[#found.protocols + 1] = name
   if name == "dlpack" or name == "exchange_api" then
     found.versions[name] = dlpack_version(major, minor)
   elseif name == "cai" then
     found.versions[name] = cai_version(x)
   end
-  describe(found, t, name)
-  slots.release(t)
+end
+
+local function no_array(x, kind)
+  return nil, ("probe: %s has no protocol%s"):format(python.repr(python.type(x)),
+    kind and ("; it is a %s, whose elements asarray copies"):format(kind)
+      or ", and is neither a number nor a sequence")
 end
 
 local function of_object(x)
   local found = of_capsule(x)
   if found then return found end
+  -- All at once as asarray does, which knows what is final; then each of the others for itself.
+  local chosen, first, second = ask(x, protocols.all)
+  if chosen == nil then return no_array(x, first) end
+  if not chosen and first.code == "no_protocol" then return no_array(x) end
   found = empty()
-  local kind
-  for i = 1, #protocols.all do
-    -- The last resort makes an array: only where there is nothing else, as asarray does.
-    if protocols.names[i] ~= "array" or #found.protocols == 0 and next(found.refusals) == nil then
-      kind = ask(found, x, i) or kind
+  local used = chosen and chosen.protocol
+  for i, name in ipairs(protocols.names) do
+    if name == used then
+      add(found, x, name, first, second)
+      describe(found, chosen, name)
+      slots.release(chosen)
+    elseif name ~= "array" then
+      local t, major, minor = ask(x, protocols.all:sub(i, i))
+      if t then
+        add(found, x, name, major, minor)
+        slots.release(t)
+      elseif t == false and major.code ~= "no_protocol" then
+        found.refusals[name] = major.message
+      end
     end
   end
   drain()
-  if #found.protocols > 0 then return found end
-  local first
-  for _, name in ipairs(protocols.names) do first = first or found.refusals[name] end
-  if first then return nil, first, found.refusals end
-  if kind then
-    return nil, ("probe: %s has no protocol; it is a %s, whose elements asarray copies"):format(
-      python.repr(python.type(x)), kind)
-  end
-  return nil, ("probe: %s has no protocol, and is neither a number nor a sequence"):format(python.repr(python.type(x)))
+  if chosen then return found end
+  return nil, first.message, found.refusals
 end
 
 --- What an object offers: a table, or nil and the reason why it gives no tensor (and the refusals by protocol). Nothing
@@ -114,7 +126,7 @@ function M.probe(x)
   if type(x) == "userdata" then
     local done, found, reason, refusals = pcall(of_object, x)
     if done then return found, reason, refusals end
-    if not error_.is(found) then error(found, 0) end
+    if not error_.is(found) or interrupts(found) then error(found, 0) end
     return nil, found.message
   elseif slots.is_tensor(x) then
     if x._slot == 0 then return nil, "probe: the tensor was released" end
