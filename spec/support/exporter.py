@@ -62,17 +62,17 @@ def sizes(values):
 
 
 def export(format="B", itemsize=1, shape=(8,), strides=None, suboffsets=None, offset=0, ndim=None, length=None,
-           readonly=0, buf=True, fails=False):
-    """An object whose buffer says all this."""
+           readonly=0, buf=True, fails=False, kind=Exporter):
+    """An object of a kind of Exporter whose buffer says all this. `buf` is its own memory, NULL or an address."""
     count = 1
     for n in shape or ():
         count *= n
     keep = [None if format is None else ctypes.create_string_buffer(format.encode("latin-1")),
             sizes(shape), sizes(strides), sizes(suboffsets)]
     text, extents, steps, suboffsets_ = [None if k is None else ctypes.addressof(k) for k in keep]
-    value = Exporter()
+    value = kind()
     fields_of[id(value)] = {"keep": keep, "fails": fails, "view": {
-        "buf": ctypes.addressof(memory) + offset if buf else None,
+        "buf": ctypes.addressof(memory) + offset if buf is True else buf or None,
         "len": count * itemsize if length is None else length, "itemsize": itemsize, "readonly": readonly,
         "ndim": len(shape or ()) if ndim is None else ndim, "format": text, "shape": extents, "strides": steps,
         "suboffsets": suboffsets_}}
