@@ -14,13 +14,14 @@ static int is_ndarray(PyObject *object) {
   return answer;
 }
 
-/* The memory is held by the managed tensor: the storage may name the object that was passed in. */
+/* The memory is held by the storage's owner, so that the storage may name the object that was passed in. */
 static void name_owner(xchg_slots *slots, const xchg_tensor *tensor, PyObject *object) {
   xchg_storage *storage = xchg__slot_get(slots, tensor->_slot)->storage;
   PyObject *array = storage->object;
   xchg__py.Py_IncRef(object);
   storage->object = object;
-  xchg__py.Py_DecRef(array);
+  if (storage->owner != array) /* else it is held once */
+    xchg__py.Py_DecRef(array);
 }
 
 int xchg__from_array(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {

@@ -6,6 +6,7 @@
 #include "exchange/adopt.h"
 #include "exchange/buffer_format.h"
 #include "exchange/interface.h"
+#include "exchange/ndarray.h"
 #include "exchange/refusal.h"
 
 #define PROTOCOL "buffer"
@@ -189,10 +190,15 @@ static int read_view(description *d, const Py_buffer *view, int32_t dtype, xchg_
 }
 
 int xchg__from_buffer(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {
-  int code = xchg__interface_check_object(object, PROTOCOL, err);
   xchg__buffer *buffer;
   xchg__checked checked;
   description d;
+  int code = request->dtype == XCHG_DTYPE_NONE && xchg__ndarray_is(object)
+                 ? xchg__from_ndarray(request, out, object, XCHG_PROTOCOL_BUFFER, err)
+                 : 1;
+  if (code <= 0)
+    return code;
+  code = xchg__interface_check_object(object, PROTOCOL, err);
   if (code != 0)
     return code;
   buffer = xchg__buffer_hold(object, PyBUF_RECORDS_RO, request->writable, "from_buffer", err);

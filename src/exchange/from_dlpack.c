@@ -8,6 +8,7 @@
 #include "exchange/ask.h"
 #include "exchange/capsule.h"
 #include "exchange/from_api.h"
+#include "exchange/ndarray.h"
 #include "exchange/order.h"
 #include "exchange/refusal.h"
 #include "exchange/wanted.h"
@@ -278,10 +279,21 @@ static int from_object(xchg__request *request, xchg_tensor *out, const xchg__pro
   return code;
 }
 
+/* As xchg__from_ndarray, where nothing was asked for that NumPy would have to do. */
+static int try_ndarray(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {
+  if (!xchg__ndarray_is(object) || !xchg__request_allows(request, XCHG_PROTOCOL_DLPACK) ||
+      (request->device.device_type != 0 && request->device.device_type != kDLCPU))
+    return 1;
+  return xchg__from_ndarray(request, out, object, XCHG_PROTOCOL_DLPACK, err);
+}
+
 int xchg__from_dlpack(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {
   xchg__producer producer;
-  PyObject *type = xchg__py_type(object);
-  int code;
+  PyObject *type;
+  int code = try_ndarray(request, out, object, err);
+  if (code <= 0)
+    return code;
+  type = xchg__py_type(object);
   if (xchg__producer_prepare() != 0) {
     xchg__py.PyErr_Clear();
     return xchg__error_set(err, XCHG_E_MEMORY, WHERE ": Python has no memory");

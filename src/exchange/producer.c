@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exchange/exchange_api.h"
+#include "exchange/ndarray.h"
 #include "exchange/type_tag.h"
 
 enum {
@@ -165,6 +166,8 @@ static void learn(xchg__producer *entry, PyObject *type) {
   fresh.method = method_of(type, &fresh.is_proxy); /* the first lookup gives the type its tag */
   fresh.tag = xchg__type_tag(type);
   fresh.family = family_of(type);
+  if (fresh.family == XCHG_FAMILY_NUMPY)
+    xchg__ndarray_learn(type);
   /* A subclass inherits the table, which knows nothing of what the subclass changed. */
   if (fresh.family != XCHG_FAMILY_TORCH || is_plain_torch(type))
     fresh.api = xchg__exchange_api_find(type);

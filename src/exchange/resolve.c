@@ -12,6 +12,7 @@
 #include "exchange/capsule.h"
 #include "exchange/from_cai.h"
 #include "exchange/from_dlpack.h"
+#include "exchange/ndarray.h"
 #include "exchange/offer.h"
 #include "exchange/refusal.h"
 
@@ -202,11 +203,27 @@ static int ask_all(xchg__request *request, xchg_tensor *out, PyObject *object, u
   return all->count > 0 ? refusals_give(all, err) : XCHG_E_ABSENT;
 }
 
+/* As xchg__from_ndarray, by the first protocol of the request that NumPy has. */
+static int try_ndarray(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {
+  for (int i = 0; i < request->protocol_count; i++)
+    switch (request->protocols[i]) {
+    case XCHG_PROTOCOL_EXCHANGE_API:
+    case XCHG_PROTOCOL_CAI: break;
+    case XCHG_PROTOCOL_DLPACK:
+    case XCHG_PROTOCOL_BUFFER: return xchg__from_ndarray(request, out, object, request->protocols[i], err);
+    default: return 1;
+    }
+  return 1;
+}
+
 int xchg__resolve(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err) {
   refusals all;
-  xchg__offer plain = request->plain ? xchg__offer_builtin(object) : XCHG_OFFER_NOTHING;
+  xchg__offer plain;
   uint32_t absent = 0;
-  int code;
+  int code = xchg__ndarray_is(object) ? try_ndarray(request, out, object, err) : 1;
+  if (code <= 0)
+    return code;
+  plain = request->plain ? xchg__offer_builtin(object) : XCHG_OFFER_NOTHING;
   if (plain == XCHG_OFFER_NOTHING) {
     all.count = all.device_type = 0;
     all.type = all.value = all.traceback = NULL;
