@@ -2,66 +2,34 @@
 -- options, what they put into their structs, what they refuse. Their dtypes and layouts: from_dlpack, torch, jax_spec.
 
 local xchg = require "xchg"
-local arrays = require "spec.support.arrays"
 local capsules = require "spec.support.capsules"
 local child = require "spec.support.child"
+local support = require "spec.support.libraries"
 
 local py = xchg.python
 local fails_with = capsules.fails_with
-local ns, missing
-
--- what must be imported, the code for it
-local LIBRARIES = {
-  numpy = { "numpy", "import numpy as np" },
-  torch = { "torch", "import torch; torch.set_num_threads(1)" },
-  jax = { "jax", [[
-import jax
-jax.config.update("jax_platforms", "cpu")
-jax.config.update("jax_enable_x64", True)
-import jax.numpy as jnp]] },
-  tvm = { "tvm_ffi", "import tvm_ffi" },
-  pyarrow = { "pyarrow", "import pyarrow as pa" },
-  core = { "cuda.core", "from cuda.core.utils import StridedMemoryView as SMV" },
-  strict = { "array_api_strict", "import array_api_strict as aas" },
-  tensorflow = { "tensorflow", "import tensorflow as tf" },
-  paddle = { "paddle", "import paddle" },
-  mpi = { "mpi4py", "import mpi4py" },
-  numba = { "numba", "import numba" },
-  ml = { "ml_dtypes", "import ml_dtypes" },
-}
+local libraries, ns
 
 setup(function()
-  capsules.module()
-  ns, missing = arrays.namespace(), {}
-  py.exec("import warnings; warnings.simplefilter('ignore')", ns)
-  for _, name in ipairs { "numpy", "torch", "jax", "tvm", "pyarrow", "core", "strict", "tensorflow", "paddle", "mpi",
-    "numba", "ml" } do
-    local row = LIBRARIES[name]
-    if arrays.import(row[1]) and pcall(py.exec, row[2], ns) then
-      missing[name] = false
-    else
-      missing[name] = row[1] .. " is not installed"
-    end
-  end
+  libraries = support.open()
+  ns = libraries.ns
 end)
 
-teardown(function() ns, missing = nil, nil end)
-
-after_each(function()
-  py.exec("for name in ('x', 'y', 'n', 'a'): globals().pop(name, None)", ns)
-  capsules.collect()
-  py.exec("import gc; gc.freeze()", ns) -- with large libraries loaded, the next collection would take long
+teardown(function()
+  libraries:close()
+  libraries, ns = nil, nil
 end)
+
+after_each(function() libraries:clear() end)
 
 local function value(name) return py.get(ns, name) end
 local function exec(source) py.exec(source, ns) end
 
--- A test that needs libraries, named by the keys above and separated by blanks.
+-- A test that needs libraries, by the keys of spec/support/libraries.lua.
 local function each(needs, name, fn)
   it(needs:match "%S+" .. " " .. name, function()
-    for need in needs:gmatch "%S+" do
-      if missing[need] then return pending(missing[need]) end
-    end
+    local reason = libraries:missing(needs)
+    if reason then return pending(reason) end
     fn()
   end)
 end
@@ -94,10 +62,7 @@ for _, row in ipairs(PRODUCERS) do
 
   describe(source, function()
     before_each(function()
-      for need in needs:gmatch "%S+" do
-        if missing[need] then return end
-      end
-      exec("x = " .. source)
+      if not libraries:missing(needs) then exec("x = " .. source) end
     end)
 
     each(needs, "is shared, and says so", function()

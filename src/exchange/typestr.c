@@ -74,10 +74,15 @@ static int read_raw(int32_t *out, const char *text, long size, PyObject *fields,
   return 0;
 }
 
+/* Whether the items have no type of their own. ml_dtypes gives float8_e5m2 and complex32 kinds that say as little as 'V'. */
+static int is_raw(char kind, long size) {
+  return kind == 'V' || (kind == 'f' && size == 1) || (kind == 'W' && size == 4);
+}
+
 /* A well-formed type string, and the size in it. */
 static int read_text(int32_t *out, const char *text, long size, PyObject *fields, int32_t dtype, const char *from,
                      xchg_error *err) {
-  if (text[1] == 'V')
+  if (is_raw(text[1], size))
     return read_raw(out, text, size, fields, dtype, from, err);
   if (text[0] == '>' && size > 1)
     return xchg__error_set(err, XCHG_E_DTYPE,
