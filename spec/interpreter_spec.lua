@@ -33,6 +33,11 @@ local function write_program(name, text)
   return path
 end
 
+local function empty_folder(name)
+  os.execute("mkdir -p " .. quote(folder .. "/" .. name))
+  return folder .. "/" .. name
+end
+
 local function lines(text)
   local out = {}
   for line in text:gmatch("[^\n]+") do out[#out + 1] = line end
@@ -208,11 +213,6 @@ exec(sys.argv[1])' "$1"
   end)
 
   describe("that nobody named", function()
-    local function empty_folder(name)
-      os.execute("mkdir -p " .. quote(folder .. "/" .. name))
-      return folder .. "/" .. name
-    end
-
     it("is looked for in the environment, then on PATH; the error lists what was tried, and the cure", function()
       local bin = empty_folder("broken")
       write_program("broken/python3", "#!/bin/sh\necho out of order >&2\nexit 1\n")
@@ -250,8 +250,9 @@ exec(sys.argv[1])' "$1"
     end)
 
     it("is CONDA_PREFIX's", function()
-      local prefix = usable():gsub("/bin/[^/]+$", "")
-      assert.equal(prefix, works({ env = { CONDA_PREFIX = prefix } }, "CONDA_PREFIX").prefix)
+      local python = empty_folder("conda/bin") .. "/python"
+      os.execute("ln -sf " .. quote(usable()) .. " " .. quote(python))
+      assert.equal(python, works({ env = { CONDA_PREFIX = folder .. "/conda" } }, "CONDA_PREFIX").executable)
     end)
 
     it("is the first python3 on PATH, be it a script that starts another", function()
@@ -403,8 +404,11 @@ exec(sys.argv[1])' "$1"
       local supported = pythons.supported()
       local first, last = supported[1], supported[#supported]
       usable()
-      local got = works({ env = { XCHG_LIBPYTHON = first.library } }, "XCHG_LIBPYTHON")
-      assert.equal(first.version, got.version)
+      local bin = empty_folder("of-library") -- alone: with the first Python on PATH that fits, else with what it finds itself
+      assert.equal(first.version, works({ env = { XCHG_LIBPYTHON = first.library, PATH = bin } }, "XCHG_LIBPYTHON").version)
+      os.execute("ln -s " .. quote(first.executable) .. " " .. quote(bin .. "/python3"))
+      local got = works({ env = { XCHG_LIBPYTHON = first.library, PATH = bin } }, "python3 on PATH")
+      assert.equal(bin .. "/python3", got.executable)
       works({ env = { XCHG_LIBPYTHON = last.library, XCHG_PYTHON = last.executable } }, "XCHG_PYTHON")
       if first ~= last then
         fails({ env = { XCHG_LIBPYTHON = first.library, XCHG_PYTHON = last.executable } }, "no_python",

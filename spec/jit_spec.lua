@@ -35,6 +35,8 @@ local function watch(fn, ...)
     end
   end
   jit.flush()
+  jit.off() -- and on: the counts of what is hot begin anew, so that what ran before has made nothing of this nearly hot
+  jit.on()
   collectgarbage()
   collectgarbage("stop") -- a finalizer that runs while a trace is recorded ends the recording
   jit.attach(listen, "trace")

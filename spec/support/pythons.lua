@@ -5,7 +5,7 @@ local child = require "spec.support.child"
 local M = {}
 
 local function lines(command)
-  local pipe = assert(io.popen(command .. " 2>/dev/null", "r"))
+  local pipe = assert(io.popen("{ " .. command .. "\n} 2>/dev/null", "r"))
   local out = {}
   for line in pipe:lines() do out[#out + 1] = line end
   pipe:close()
@@ -24,8 +24,10 @@ function M.all()
   for _, path in ipairs(paths) do
     local answer = lines("timeout 10 " .. child.quote(path) .. [[ -I -c '
 import sys, sysconfig, os
-shared = os.path.join(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LDLIBRARY") or "")
-print(sys.version_info[1], sys.version.split()[0], shared if ".so" in shared and os.path.exists(shared) else "")']])[1]
+get = sysconfig.get_config_var # the first name is that of a development package, the second that of the library alone
+names = [os.path.join(get("LIBDIR") or "", get(name) or "") for name in ("LDLIBRARY", "INSTSONAME")]
+shared = [name for name in names if ".so" in name and os.path.exists(name)]
+print(sys.version_info[1], sys.version.split()[0], shared[0] if shared else "")']])[1]
     local minor, version, library = (answer or ""):match("^(%d+) (%S+) (.*)$")
     minor = tonumber(minor)
     if minor and not by_minor[minor] then
