@@ -248,7 +248,7 @@ typedef struct xchg_cuda_frame {
   void **heads;   /* of the tensors, in their order among the parameters; NULL: the argument stands in its cell */
   uint8_t *cells; /* the arguments; a cell begins at a multiple of 8 */
   xchg_cuda_kernel *kernel; /* borrowed */
-  int32_t turn;             /* counts the users, so that one sees that another came between */
+  int32_t turn;             /* counts the users: each adds 1 before it writes anything here */
   int32_t inputs, tensors;
   int32_t plain; /* kept by the callers: block.x where grid and block have nothing but an x; else 0 */
 } xchg_cuda_frame;
@@ -261,9 +261,12 @@ XCHG_API void xchg_cuda_frame_release(xchg_cuda_frame *frame);
 /* The stream of the launches, on which the frame holds a reference; NULL: the current one of the device. */
 XCHG_API void xchg_cuda_frame_stream(xchg_cuda_frame *frame, xchg_cuda_stream *stream);
 
+enum { XCHG_CUDA_LAUNCH_DISTURBED = 0x7fffffff };
+
 /* Queues the kernel. 0; the number of a parameter whose tensor does not fit (from 1 on; nothing was done, and `err` is
- * not written); or an error. A grid with a 0 queues nothing. */
-XCHG_API int32_t xchg_cuda_launch(xchg_cuda_frame *frame, xchg_error *err);
+ * not written); or an error. XCHG_CUDA_LAUNCH_DISTURBED, and nothing was done, where `turn` is not the frame's: another
+ * user came between, and what it left there is not the caller's. A grid with a 0 queues nothing. */
+XCHG_API int32_t xchg_cuda_launch(xchg_cuda_frame *frame, int32_t turn, xchg_error *err);
 
 /* Where the elements of two tensors lie in the same bytes: 1, else 0. Holes of strides count as theirs. */
 XCHG_API int32_t xchg_cuda_overlap(const xchg_tensor *a, const xchg_tensor *b);

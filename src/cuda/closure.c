@@ -112,7 +112,7 @@ static int launcher_run(lua_State *L, xchg__frame *frame, int own) {
     if (!argument_store(L, i, frame, input++))
       return slow(L);
   err.code = 0;
-  code = xchg_cuda_launch(&frame->head, &err);
+  code = xchg_cuda_launch(&frame->head, frame->head.turn, &err);
   if (code > 0) /* a tensor does not fit: the Lua function finds it again, and says why */
     return slow(L);
   return code < 0 ? launcher_raise(L, &err) : 0;

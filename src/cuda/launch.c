@@ -346,11 +346,13 @@ static inline uintptr_t frame_changed(const xchg__frame *frame, int32_t i) {
 
 /* The usual launch repeats the one before: its device is current, each tensor is usual memory that its stream has used
  * before, nobody captures. A forked child's driver answers an error. */
-int32_t xchg_cuda_launch(xchg_cuda_frame *head, xchg_error *err) {
+int32_t xchg_cuda_launch(xchg_cuda_frame *head, int32_t turn, xchg_error *err) {
   xchg__frame *frame = (xchg__frame *)(void *)head;
   xchg_cuda_stream *stream;
   uintptr_t changed;
   int result;
+  if (SELDOM(head->turn != turn))
+    return XCHG_CUDA_LAUNCH_DISTURBED;
   if (SELDOM(head->checked == 0 || xchg__graph_capturing()))
     return launch_any(frame, err);
   if (!SELDOM((stream = *frame->chosen) != NULL))

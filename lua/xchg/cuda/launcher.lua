@@ -2,7 +2,7 @@
 --- argument where CUDA reads it, allocates nothing, and makes one C call.
 --
 -- All arguments of a function go through one frame, which a finalizer or a debug hook could come to use in between:
--- `turn` tells, and the function begins again.
+-- `turn` tells C, which is the first that nobody comes between, and the function begins again.
 
 local bit = require "bit"
 local ffi = require "ffi"
@@ -15,6 +15,7 @@ local plan_ = require "xchg.cuda.plan"
 local M = {}
 
 local C = lib.C
+local DISTURBED = C.XCHG_CUDA_LAUNCH_DISTURBED
 
 -- Functions have at most 200 locals; longer lists of parameters go one by one.
 local LONGEST = 100
@@ -110,9 +111,11 @@ function run(PARAMETERS)
   frame.turn = turn
 PREPARE
 STORE
-  if frame.turn ~= turn then return run(EVERYTHING) end
-  local code = C.xchg_cuda_launch(frame, err)
-  if code ~= 0 then failed(plan, frame, prepare, code, ARGUMENTS) end
+  local code = C.xchg_cuda_launch(frame, turn, err)
+  if code ~= 0 then
+    if code == DISTURBED then return run(EVERYTHING) end
+    failed(plan, frame, prepare, code, ARGUMENTS)
+  end
 end
 return run
 ]]
@@ -142,7 +145,7 @@ local function text_of(plan, form)
   local own, prepare = FORMS[form][1], FORMS[form][2]
   local arguments = table.concat(names, ", ")
   local parts = {
-    PARAMETERS = join(own, arguments, "more"), EVERYTHING = join(own, arguments),
+    DISTURBED = DISTURBED, PARAMETERS = join(own, arguments, "more"), EVERYTHING = join(own, arguments),
     ARGUMENTS = arguments == "" and "more" or arguments .. ", more",
     PREPARE = prepare:gsub("FIRST", first), STORE = table.concat(statements, "\n"),
     TYPES = #types > 0 and ", T" .. table.concat(types, ", T") or "",
@@ -169,9 +172,11 @@ local function long(plan, frame, form, prepare)
     frame.turn = turn
     if own > 0 then prepare(frame, select(2, ...)) end
     for k = 1, plan.count do argument.store(plan, frame, k, (select(own + k, ...))) end
-    if frame.turn ~= turn then return run(...) end
-    local code = C.xchg_cuda_launch(frame, error_.scratch)
-    if code ~= 0 then failed(plan, frame, prepare, code, select(own + 1, ...)) end
+    local code = C.xchg_cuda_launch(frame, turn, error_.scratch)
+    if code ~= 0 then
+      if code == DISTURBED then return run(...) end
+      failed(plan, frame, prepare, code, select(own + 1, ...))
+    end
   end
   return run
 end
