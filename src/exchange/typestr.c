@@ -123,7 +123,8 @@ int xchg__typestr_read(int32_t *out, PyObject *typestr, PyObject *fields, int32_
       strchr("<>|=", raw[0]) != NULL && raw[2] >= '0' && raw[2] <= '9')
     size = strtol(raw + 2, &end, 10);
   /* A unit may follow the size of a time: "<M8[ns]". */
-  if (end == NULL || size < 1 || size > MAX_ITEMSIZE || (*end != '\0' && *end != '['))
+  if (end == NULL || size < 1 || size > MAX_ITEMSIZE ||
+      (*end != '\0' && !(*end == '[' && (raw[1] == 'm' || raw[1] == 'M'))))
     return xchg__error_set(err, XCHG_E_DTYPE, "%s: typestr %s is no type; the producer must give one such as '<f4'",
                            from, xchg__object_text(typestr, quoted, sizeof quoted));
   strcpy(text, raw);
