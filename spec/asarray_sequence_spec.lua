@@ -34,9 +34,10 @@ class Shrinking(list):
         for _ in range(len(self)): yield self.pop(0)
 ]], {}) end)
 
-teardown(function() ns = nil end)
-
-after_each(capsules.collect)
+teardown(function()
+  ns = nil
+  capsules.collect()
+end)
 
 describe("asarray of numbers of Python", function()
   for _, row in ipairs {
@@ -233,7 +234,7 @@ describe("asarray of numbers of Lua", function()
     local deep = xchg.ones(1)
     local other = { deep }
     other[2] = other
-    raises("shape_mismatch", "element[2] is a list of 2 where a number or an array", asarray, other)
+    raises("out_of_range", "or contains itself", asarray, other)
     deep:release()
   end)
 end)
@@ -315,7 +316,6 @@ describe("asarray of lists of arrays", function()
     { "[np.arange(3), np.arange(4)]", "shape_mismatch", "x[0] has the shape {3} and x[1] has {4}" },
     { "[[np.arange(3)], [np.arange(3)[None]]]", "shape_mismatch", "x[0][0] has the shape {3} and x[1][0] has {1, 3}" },
     { "[np.arange(3), 1]", "shape_mismatch", "x[1] has {}" },
-    { "[np.arange(2), [0, 1]]", "shape_mismatch", "x[1] is a list of 2 where a number or an array was expected" },
     { "[np.array(['a']), np.array(['b'])]", "refused", "DLPack only supports" },
     { "[np.arange(2), None]", "wrong_type", "x[1] is of type NoneType" },
   } do
@@ -334,7 +334,7 @@ describe("asarray of lists of arrays", function()
   it("raises with the place in a Lua table", function()
     local a, b = xchg.ones(2), xchg.ones(3)
     raises("shape_mismatch", "element[1][1] has the shape {2} and element[2][1] has {3}", asarray, { { a }, { b } })
-    raises("shape_mismatch", "element[2] is a float64 tensor where a list of 1", asarray, { { a }, a })
+    raises("shape_mismatch", "element[2] has the shape {2} where {1, 2} was expected", asarray, { { a }, a })
     a:release()
     raises("released", "released", asarray, { b, a })
     b:release()

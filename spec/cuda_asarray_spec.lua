@@ -94,6 +94,36 @@ describe("asarray", function()
     a:release() b:release() host:release()
   end)
 
+  it("takes numbers to where the arrays beside them are", function()
+    local a, scalar = make({ 1, 2 }, "cuda:0", "float32"), make(5, "cuda:0", "int8")
+    local four = make({ 1, 2, 3, 4 }, "cuda:0")
+    for _, row in ipairs {
+      { { a, { 3, 4.5 } }, "float32", { { 1, 2 }, { 3, 4.5 } } },
+      { { { { 3, 4 }, a }, { a, { 5LL, 6 } } }, "float32", { { { 3, 4 }, { 1, 2 } }, { { 1, 2 }, { 5, 6 } } } },
+      { { scalar, 7LL, 8LL }, "int8", { 5, 7, 8 } },
+      { { 7LL, scalar, true }, "int8", { 7, 5, 1 } },
+      { py.list { over(four), py.eval "[3, 4.5, 5, 6]", py.eval "range(4)" }, "float64",
+        { { 1, 2, 3, 4 }, { 3, 4.5, 5, 6 }, { 0, 1, 2, 3 } } },
+      { { py.eval "[3, 4.5, 5, 6]", over(four) }, "float64", { { 3, 4.5, 5, 6 }, { 1, 2, 3, 4 } } },
+    } do
+      local before = xchg.stats()
+      local t = asarray(row[1])
+      assert.equal(1, xchg.stats().tensors - before.tensors)
+      assert.same({ "cuda:0", row[2], row[3] }, { t.device, t.dtype, on_host(t) })
+      t:release()
+      t = asarray(row[1], { device = "cpu", dtype = "float16" })
+      assert.same({ "cpu", "float16" }, { t.device, t.dtype })
+      t:release()
+    end
+    local s = xchg.cuda.stream {}
+    local t = asarray({ a, { 3, 4 } }, { stream = s })
+    s:synchronize()
+    assert.same({ { 1, 2 }, { 3, 4 } }, on_host(t))
+    t:release()
+    raises("out_of_range", "element[2]: 300 does not fit in int8", asarray, { scalar, 300LL })
+    a:release() scalar:release() four:release()
+  end)
+
   it("stacks many with one allocation", function()
     local parts = {}
     for i = 1, 20 do parts[i] = make({ i, i + 1 }, "cuda:0") end

@@ -43,6 +43,28 @@ describe("the promotion of dtypes", function()
     assert.equal(14 * 14, seen)
   end)
 
+  it("of three is NumPy's too, whatever their order", function()
+    local found, np = pcall(py.import, "numpy")
+    if not found then return pending "NumPy is not installed" end
+    local dtype, result_type = {}, np.result_type
+    for _, name in ipairs(promotion.names) do
+      if name ~= "bfloat16" then dtype[#dtype + 1] = np.dtype(name) end
+    end
+    for _, a in ipairs(dtype) do
+      for _, b in ipairs(dtype) do
+        for _, c in ipairs(dtype) do
+          local names = { a.name, b.name, c.name }
+          assert.equal(result_type(a, b, c).name, promotion.of_all(names), table.concat(names, ", "))
+        end
+      end
+    end
+  end)
+
+  it("of several says which two do not go together", function()
+    assert.same({ nil, "int8", "float8_e5m2" }, { promotion.of_all { "int8", "int8", "float8_e5m2" } })
+    assert.equal("float8_e5m2", promotion.of_all { "float8_e5m2", "float8_e5m2" })
+  end)
+
   it("is the same both ways, and that of itself", function()
     for _, a in ipairs(promotion.names) do
       assert.equal(a, promotion.of(a, a))
@@ -73,6 +95,16 @@ describe("the promotion of dtypes", function()
   } do
     it("of " .. row[1] .. " with a number of " .. row[2] .. " is " .. tostring(row[3]), function()
       assert.equal(row[3], promotion.with_number(row[1], row[2]))
+    end)
+  end
+
+  for _, row in ipairs {
+    { "bool", "int64", "int64" }, { "int64", "float64", "float64" }, { "float64", "complex64", "complex64" },
+    { "int64", "uint64", "uint64" }, { "bool", "uint64", "uint64" }, { "float64", "uint64", "float64" },
+  } do
+    it("of numbers of " .. row[1] .. " and " .. row[2] .. " is " .. row[3], function()
+      assert.equal(row[3], promotion.of_numbers(row[1], row[2]))
+      assert.equal(row[3], promotion.of_numbers(row[2], row[1]))
     end)
   end
 

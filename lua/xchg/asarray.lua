@@ -23,7 +23,7 @@ local M = {}
 
 local C, doors = lib.C, lib.core.exchange
 local is_tensor, release = slots.is_tensor, slots.release
-local item = lib.core.python.get
+local count = lib.core.python.len
 
 local function import(x, wanted, place)
   return resolve.import("asarray", x, wanted.stream, wanted.protocols, place)
@@ -120,31 +120,56 @@ local function host(row, shape)
   return allocate.new("asarray", row, false, ndim, extents)
 end
 
-local from_object
+-- The tensor is `made` already; what is left is where it shall be.
+local function placed(t, wanted)
+  return finish(t, { row = wanted.row, kind = wanted.kind, id = wanted.id, stream = wanted.stream,
+    readonly = wanted.readonly }, true)
+end
 
--- What stands in a Python list of numbers and arrays, as tensors, and which of them are ours.
-local function items(list, n, wanted)
-  local parts = stack.parts()
-  local done, problem = pcall(function()
-    for i = 1, n do
-      local t = import(list, wanted, i)
-      if t == nil then
-        parts:add(create.of_values("asarray", item(list, i - 1)), true, true)
-      else
-        parts:add(t, true)
-      end
-    end
-  end)
-  if not done then
-    parts:release()
-    error(problem, 0)
+-- Bytes of a walk's leaves: numbers inside of that many lists; above, empty lists; above, arrays. See
+-- src/exchange/sequence.h.
+local GAP, ARRAY = 64, 128
+
+-- Raises what was raised for something inside of x, whose place only we know.
+local function within(place, problem)
+  if error_.is(problem) then
+    problem.message = ("asarray: %s: %s"):format(place, (problem.message:gsub("^asarray: ", "")))
   end
-  return parts
+  error(problem, 0)
+end
+
+-- An array inside of others: what refuses it does not know where it is.
+local function add_array(parts, x, wanted, place, depth, ones)
+  local done, t, what = pcall(import, x, wanted, place)
+  if done and t ~= nil then return parts:add(t, true, depth, ones) end
+  parts:add_gap(depth, ones) -- for its place
+  if not done then within(parts:place(parts.n), t) end
+  error_.raise("bad_descriptor", "asarray: %s was an array, and when it was read a %s; it must stay what it is",
+    parts:place(parts.n), what)
+end
+
+-- What a walk has found inside of `depth` lists of Lua: runs of numbers, arrays and empty sequences.
+local function add_items(parts, list, n, leaves, ndim, depth, wanted)
+  local i = 1
+  while i <= n do
+    local leaf = leaves and leaves:byte(i) or ARRAY + ndim
+    if leaf > ARRAY then
+      add_array(parts, list, wanted, i, depth + leaf - ARRAY, depth)
+      i = i + 1
+    elseif leaf > GAP then
+      parts:add_gap(depth + leaf - GAP, depth)
+      i = i + 1
+    else
+      local last = (leaves:find("[\65-\255]", i) or n + 1) - 1
+      parts:add_items(list, i - 1, last - i + 1, depth + leaf, depth)
+      i = last + 1
+    end
+  end
 end
 
 local function plain(x, wanted)
   if wanted.copy == false then refuse_copy "numbers and sequences have no memory to share" end
-  local list, shape, number, arrays = doors.walk(x, wanted.row ~= nil)
+  local list, shape, number, arrays, leaves, rank = doors.walk(x, wanted.row ~= nil)
   local row = number and dtypes.by_id[number]
   if not arrays then
     row = wanted.row or row or dtypes.get("asarray", "float64")
@@ -158,21 +183,23 @@ local function plain(x, wanted)
       release(t)
       error(problem, 0)
     end
-    return finish(t, { row = wanted.row, kind = wanted.kind, id = wanted.id, stream = wanted.stream,
-      readonly = wanted.readonly }, true)
+    return placed(t, wanted)
   end
-  local n = 1
-  for _, extent in ipairs(shape) do n = n * extent end
-  if not row and wanted.stream == nil and (wanted.kind or device.CPU) == device.CPU then
+  if not leaves and wanted.stream == nil and (wanted.kind or device.CPU) == device.CPU then
     local t = doors.stack(list, nil, wanted.protocols, shape, wanted.row and wanted.row.id or 0, promotion.matrix())
     if t then return finish(t, { readonly = wanted.readonly }, true) end
   end
-  local parts = items(list, n, wanted)
-  local t = parts:stacked("asarray", shape, wanted, row and row.name, stack.python_place)
-  return finish(t, { readonly = wanted.readonly }, true)
+  local parts = stack.parts "x"
+  parts.shape, parts.rank, parts.number = shape, rank, row and row.name
+  local done, problem = pcall(add_items, parts, list, leaves and #leaves or count(list), leaves, #shape, 0, wanted)
+  if not done then
+    parts:release()
+    error(problem, 0)
+  end
+  return finish(parts:stacked("asarray", wanted), { readonly = wanted.readonly }, true)
 end
 
-function from_object(x, wanted)
+local function from_object(x, wanted)
   local t = import(x, wanted)
   if t ~= nil then return t, false end
   return plain(x, wanted), true
@@ -180,19 +207,27 @@ end
 
 -- ---- Lua values -----------------------------------------------------------------------------------------
 
-local function is_number(x)
-  if check.is_number(x) then return true end
-  if type(x) ~= "cdata" then return false end
-  local name = tostring(ffi.typeof(x)) -- to ffi.istype an array of two numbers is a complex too
-  return name == "ctype<complex>" or name == "ctype<complex float>"
+local is_complex = { ["ctype<complex>"] = "complex128", ["ctype<complex float>"] = "complex64" }
+
+-- The dtype of a number of Lua; nil for what is none.
+local function number_dtype(x)
+  local kind = type(x)
+  if kind == "number" then return "float64" end
+  if kind == "boolean" then return "bool" end
+  if kind ~= "cdata" then return nil end
+  -- To ffi.istype an array of two numbers is a complex too.
+  return ffi.istype("int64_t", x) and "int64" or ffi.istype("uint64_t", x) and "uint64"
+    or is_complex[tostring(ffi.typeof(x))]
 end
 
 -- Whether anything in a nested table is an array or a Python object.
-local function has_arrays(value, depth)
-  if type(value) ~= "table" then return type(value) == "userdata" or is_tensor(value) end
-  if depth > C.XCHG_MAX_NDIM then return false end -- create.tensor says so
+local function has_arrays(value, seen)
+  local kind = type(value)
+  if kind ~= "table" then return kind == "userdata" or kind == "cdata" and not number_dtype(value) end
+  if seen[value] then return false end
+  seen[value] = true
   for i = 1, #value do
-    if has_arrays(value[i], depth + 1) then return true end
+    if has_arrays(value[i], seen) then return true end
   end
   return false
 end
@@ -205,63 +240,105 @@ function place.__tostring(at)
   return text
 end
 
--- Collects what is inside a nested table, in row-major order.
-local function collect(value, depth, shape, parts, at, wanted)
-  at.depth = depth
-  if type(value) ~= "table" then
-    if shape.rank == nil and #shape == depth then shape.rank = depth end
-    if depth ~= shape.rank then
-      error_.raise("shape_mismatch", "asarray: %s is %s where a list of %d was expected; all rows must be of one "
-        .. "length", at, check.describe(value), shape[depth + 1] or 0)
-    end
-    if is_tensor(value) then
-      parts:add(slots.check("asarray", value), false)
-    elseif type(value) == "userdata" then
-      parts:add((from_object(value, wanted)), true)
-    else
-      parts:add(create.of_values("asarray", value), true, true)
-    end
-    return
+local MAX_PARTS = 2 ^ 31 -- more do not fit into a table
+
+-- A number, inside of `depth` lists.
+local function check_rank(parts, depth, at, what)
+  if parts.rank == nil and #parts.shape == depth then parts.rank = depth end
+  if depth ~= parts.rank then
+    error_.raise("shape_mismatch", "asarray: %s is %s where a list of %d was expected; all rows must be of one length",
+      at, what, parts.shape[depth + 1] or 0)
   end
-  local n, key = check.list(value)
-  if not n then
-    error_.raise("wrong_type", "asarray: %s is no list without gaps: it has the key %s", at, check.describe(key))
-  elseif shape.rank and depth >= shape.rank then
+end
+
+-- A list of `n`, inside of `depth` lists.
+local function check_extent(parts, depth, n, at)
+  local shape = parts.shape
+  if parts.rank and depth >= parts.rank then
     error_.raise("shape_mismatch", "asarray: %s is a list of %d where a number or an array was expected, as in the "
       .. "rows before", at, n)
-  elseif depth == C.XCHG_MAX_NDIM then
+  end
+  if depth == C.XCHG_MAX_NDIM then
     error_.raise("out_of_range", "asarray: the table is nested deeper than %d levels, or contains itself",
       C.XCHG_MAX_NDIM)
   end
   if shape[depth + 1] == nil then
     shape[depth + 1] = n
-    if n == 0 then shape.rank = depth + 1 end
+    for d = 1, depth do n = n * shape[d] end
+    if n > MAX_PARTS then
+      error_.raise("out_of_range", "asarray: the table has %.0f elements, or contains itself; pass an array", n)
+    end
   elseif shape[depth + 1] ~= n then
     error_.raise("shape_mismatch", "asarray: %s is a list of %d where a list of %d was expected; all rows must be of "
       .. "one length", at, n, shape[depth + 1])
   end
+  if shape[depth + 1] == 0 then parts.rank = parts.rank or depth + 1 end
+end
+
+-- A Python object inside of `depth` tables.
+local function collect_object(x, parts, depth, at, wanted)
+  local done, t = pcall(import, x, wanted)
+  if not done then within(tostring(at), t) end
+  if t ~= nil then return parts:add(t, true, depth, depth) end
+  local list, shape, number, _, leaves, rank = doors.walk(x, true, tostring(at))
+  for d, extent in ipairs(shape) do
+    check_extent(parts, depth + d - 1, extent, tostring(at) .. ("[0]"):rep(d - 1))
+  end
+  if rank then check_rank(parts, depth + rank, at, "a sequence that holds numbers") end
+  if number then parts:add_number(dtypes.by_id[number].name) end
+  local n = leaves and #leaves or count(list)
+  if leaves or not number then
+    add_items(parts, list, n, leaves, #shape, depth, wanted)
+  elseif n > 0 then
+    parts:add_items(list, 0, n, depth + #shape, depth)
+  end
+end
+
+-- Collects what is inside a nested table, in row-major order.
+local function collect(value, depth, parts, at, wanted)
+  at.depth = depth
+  if type(value) == "userdata" then return collect_object(value, parts, depth, at, wanted) end
+  if type(value) ~= "table" then
+    local number = number_dtype(value)
+    if number then
+      check_rank(parts, depth, at, check.describe(value))
+      return parts:add_value(value, number, depth)
+    elseif is_tensor(value) then
+      return parts:add(slots.check("asarray", value), false, depth, depth)
+    elseif type(value) == "cdata" then
+      local done, t = pcall(buffer.from_buffer, value)
+      if not done then within(tostring(at), t) end
+      return parts:add(t, true, depth, depth)
+    end
+    error_.raise("wrong_type", "asarray: %s is %s, which is no number, array or list%s", at, check.describe(value),
+      type(value) == "string" and "; tonumber() reads a number from it, xchg.from_buffer its bytes" or "")
+  end
+  local n, key = check.list(value)
+  if not n then
+    error_.raise("wrong_type", "asarray: %s is no list without gaps: it has the key %s", at, check.describe(key))
+  end
+  check_extent(parts, depth, n, at)
+  if n == 0 then parts:add_gap(depth, depth) end
   for i = 1, n do
     at[depth + 1] = i
-    collect(value[i], depth + 1, shape, parts, at, wanted)
+    collect(value[i], depth + 1, parts, at, wanted)
     at.depth = depth
   end
 end
 
 local function from_table(x, wanted)
   if wanted.copy == false then refuse_copy "tables have no memory to share" end
-  if not has_arrays(x, 0) then
-    local t = create.of_values("asarray", x, { dtype = wanted.row and wanted.row.name })
-    return finish(t, { kind = wanted.kind, id = wanted.id, stream = wanted.stream, readonly = wanted.readonly }, true)
+  if not has_arrays(x, {}) then
+    return placed(create.of_values("asarray", x, { dtype = wanted.row and wanted.row.name }), wanted)
   end
-  local parts, shape = stack.parts(), {}
+  local parts = stack.parts "element"
   local inner = { protocols = wanted.protocols, stream = wanted.stream }
-  local done, problem = pcall(collect, x, 0, shape, parts, setmetatable({ depth = 0 }, place), inner)
+  local done, problem = pcall(collect, x, 0, parts, setmetatable({ depth = 0 }, place), inner)
   if not done then
     parts:release()
     error(problem, 0)
   end
-  return finish(parts:stacked("asarray", shape, wanted, "float64", stack.lua_place),
-    { readonly = wanted.readonly }, true)
+  return finish(parts:stacked("asarray", wanted), { readonly = wanted.readonly }, true)
 end
 
 -- ---- all of it ------------------------------------------------------------------------------------------
@@ -283,7 +360,7 @@ function M.asarray(x, options)
     return finish(view.index(x, {}), wanted, false)
   elseif type(x) == "table" then
     return from_table(x, wanted)
-  elseif type(x) == "boolean" or is_number(x) then
+  elseif number_dtype(x) then
     if wanted.copy == false then refuse_copy "numbers have no memory to share" end
     return finish(create.of_values("asarray", x, { dtype = wanted.row and wanted.row.name }), wanted, true)
   end

@@ -35,12 +35,28 @@ local function holds(candidate, other)
     and (candidate.signed or not other.signed) and (candidate.kind > 0 or other.kind == 0)
 end
 
-local function smallest(a, b)
-  for _, name in ipairs(candidates) do
-    local row = kinds[name]
-    if holds(row, a) and holds(row, b) then return name end
+local function holds_all(candidate, names)
+  for i = 1, #names do
+    if not holds(candidate, kinds[names[i]]) then return false end
   end
-  return (a.kind == 3 or b.kind == 3) and "complex128" or "float64"
+  return true
+end
+
+--- The dtype for elements of several dtypes, whatever their order; nil, and two that do not go together, where there is
+--- none.
+---@param names xchg.dtype[]
+---@return xchg.dtype?, xchg.dtype?, xchg.dtype?
+function M.of_all(names)
+  local first, highest = names[1], 0
+  for i = 2, #names do
+    if names[i] ~= first and not (kinds[first] and kinds[names[i]]) then return nil, first, names[i] end
+  end
+  if not kinds[first] then return first end
+  for i = 1, #names do highest = math.max(highest, kinds[names[i]].kind) end
+  for _, name in ipairs(candidates) do
+    if holds_all(kinds[name], names) then return name end
+  end
+  return highest == 3 and "complex128" or "float64"
 end
 
 local pairs_ = {}
@@ -57,7 +73,7 @@ function M.of(a, b)
     pairs_[a] = known
   end
   if known[b] == nil then
-    known[b] = kinds[a] and kinds[b] and smallest(kinds[a], kinds[b]) or false
+    known[b] = M.of_all { a, b } or false
   end
   return known[b] or nil
 end
@@ -74,6 +90,12 @@ function M.with_number(a, number)
     return row.kind == 2 and a ~= "float64" and "complex64" or "complex128"
   end
   return number
+end
+
+--- The dtype of numbers with two dtypes: the higher kind; of two kinds of integers the unsigned, which holds more.
+function M.of_numbers(a, b)
+  if kinds[a].kind ~= kinds[b].kind then return kinds[a].kind > kinds[b].kind and a or b end
+  return b == "uint64" and b or a
 end
 
 local matrix

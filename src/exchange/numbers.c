@@ -118,11 +118,11 @@ static int element_write(char *data, int dtype, Py_ssize_t i, const number *n) {
   }
 }
 
-/* "x[1][0]": the place of element `i` in the shape at stack index 3. */
+/* "x[1][0]": the place of element `i` in the shape at stack index 3, as xchg__sequence_write names it. */
 static const char *place_of(lua_State *L, char *out, size_t size, Py_ssize_t i) {
-  int ndim = (int)lua_objlen(L, 3);
-  Py_ssize_t place[64];
-  size_t used = (size_t)snprintf(out, size, "x");
+  int ndim = (int)lua_objlen(L, 3), ones = (int)luaL_optinteger(L, 8, 0);
+  Py_ssize_t place[XCHG_MAX_NDIM];
+  size_t used = (size_t)snprintf(out, size, "%s", luaL_optstring(L, 7, "x"));
   for (int d = ndim - 1; d >= 0; d--) {
     Py_ssize_t extent;
     lua_rawgeti(L, 3, d + 1);
@@ -132,7 +132,7 @@ static const char *place_of(lua_State *L, char *out, size_t size, Py_ssize_t i) 
     i = extent > 0 ? i / extent : 0;
   }
   for (int d = 0; d < ndim && used < size; d++)
-    used += (size_t)snprintf(out + used, size - used, "[%lld]", (long long)place[d]);
+    used += (size_t)snprintf(out + used, size - used, "[%lld]", (long long)place[d] + (d < ones));
   return out;
 }
 
@@ -140,23 +140,27 @@ int xchg__sequence_write(lua_State *L) {
   PyObject *list = xchg__object_self(L, 1);
   const void *payload;
   const xchg_tensor *tensor;
-  Py_ssize_t count;
+  Py_ssize_t first = (Py_ssize_t)luaL_optnumber(L, 4, 0), count, at = (Py_ssize_t)luaL_optnumber(L, 6, 0), to;
   luaL_argcheck(L, xchg__cdata_look(L, 2, &payload) == XCHG_CDATA_TENSOR, 2, "tensor expected");
   luaL_checktype(L, 3, LUA_TTABLE);
   tensor = payload;
   xchg__py.Py_IncRef(list);
   list = xchg__door_own(L, list);
-  count = xchg__py.PyList_Size(list);
-  luaL_argcheck(L, count >= 0 && count == tensor->_numel && lua_objlen(L, 3) <= XCHG_MAX_NDIM, 2, "other size");
+  count = (Py_ssize_t)luaL_optnumber(L, 5, (lua_Number)xchg__py.PyList_Size(list));
+  to = tensor->_numel == count ? 0 : at;
+  luaL_argcheck(L, first >= 0 && count >= 0 && first <= xchg__py.PyList_Size(list) - count, 1, "other size");
+  luaL_argcheck(L, to >= 0 && to <= tensor->_numel - count && lua_objlen(L, 3) <= XCHG_MAX_NDIM, 2, "other size");
   /* Only numbers of Python's own types are in the list: no Python code runs here, and the tensor stays. */
   for (Py_ssize_t i = 0; i < count; i++) {
-    PyObject *object = xchg__py.PyList_GetItem(list, i);
+    PyObject *object = xchg__py.PyList_GetItem(list, first + i);
     number n;
-    if (!number_read(&n, object) || !element_write(tensor->_data, tensor->_dtype, i, &n)) {
-      char place[320], text[64];
+    if (object == NULL) /* somebody has found the list */
+      return xchg__exception_raise(L);
+    if (!number_read(&n, object) || !element_write(tensor->_data, tensor->_dtype, to + i, &n)) {
+      char place[512], text[64];
       xchg__py.PyErr_Clear();
       return xchg__raisef(L, XCHG_E_RANGE, "asarray: %s is %s, which %s cannot hold; pass a dtype that does",
-                          place_of(L, place, sizeof place, i), xchg__object_text(object, text, sizeof text),
+                          place_of(L, place, sizeof place, at + i), xchg__object_text(object, text, sizeof text),
                           xchg_dtype_info(tensor->_dtype)->name);
     }
   }

@@ -11,22 +11,35 @@
 #include "python/exception.h"
 #include "python/object.h"
 
+enum {
+  LEAVES_INDEX = 4,    /* of `leaves` on Lua's stack */
+  LEAVES_ROOM = 1024,  /* at first */
+  MAX_COUNT_BITS = 40, /* more elements are no list that fits into memory */
+  LEAF_ARRAY = 0x80,
+  LEAF_GAP = 0x40 /* beside the depth, which is at most XCHG_MAX_NDIM */
+};
+
 typedef struct {
-  PyObject *list; /* borrowed: the door's */
-  int ndim;       /* extents known so far */
-  int rank;       /* at which depth numbers and arrays are; -1: none was met */
+  const char *name; /* of the whole */
+  PyObject *list;   /* borrowed: the door's */
+  int ndim;         /* extents known so far */
+  int rank;         /* at which depth numbers are, or would be in an empty sequence; -1: none was met */
   int64_t shape[XCHG_MAX_NDIM];
   int64_t place[XCHG_MAX_NDIM]; /* of what is being read */
-  int has_bool, has_int, has_float, has_complex, has_array;
+  int has_bool, has_int, has_float, has_complex, has_array, has_gap;
   int has_negative, has_large; /* ints below 0; that only uint64 holds */
   int64_t huge;                /* place in the list, from 1, of an int that no dtype holds */
+  int64_t count;               /* of the list */
+  int leaf;                    /* what all leaves are as long as they are alike; -1: none was met */
+  unsigned char *leaves;       /* what each of them is; NULL as long as they are alike. Lua's */
+  int64_t room;                /* for leaves */
 } walk;
 
 /* "x[1][0]", as Python would write it. */
-static const char *place_text(char *out, size_t size, const int64_t *place, int depth) {
-  size_t used = (size_t)snprintf(out, size, "x");
+static const char *place_text(char *out, size_t size, const walk *w, int depth) {
+  size_t used = (size_t)snprintf(out, size, "%s", w->name);
   for (int d = 0; d < depth && used < size; d++)
-    used += (size_t)snprintf(out + used, size - used, "[%lld]", (long long)place[d]);
+    used += (size_t)snprintf(out + used, size - used, "[%lld]", (long long)w->place[d]);
   return out;
 }
 
@@ -45,7 +58,7 @@ static const char *what_text(char *out, size_t size, PyObject *object) {
 
 static void refuse_ragged(lua_State *L, const walk *w, int depth, PyObject *object) {
   char place[320], what[128];
-  place_text(place, sizeof place, w->place, depth);
+  place_text(place, sizeof place, w, depth);
   what_text(what, sizeof what, object);
   if (depth < w->ndim)
     xchg__raisef(L, XCHG_E_SHAPE,
@@ -59,14 +72,14 @@ static void refuse_ragged(lua_State *L, const walk *w, int depth, PyObject *obje
 static void refuse_type(lua_State *L, const walk *w, int depth, PyObject *object) {
   char place[320], name[96];
   unsigned long flags = xchg__py.PyType_GetFlags(xchg__py_type(object));
-  xchg__raisef(
-      L, XCHG_E_TYPE, "asarray: %s is of type %s, which is no number, array or sequence%s",
-      place_text(place, sizeof place, w->place, depth), xchg__type_name(xchg__py_type(object), name, sizeof name),
-      flags & XCHG_PY_DICT_SUBCLASS                                           ? "; pass py.list(d.values())"
-      : flags & XCHG_PY_UNICODE_SUBCLASS                                      ? "; text is no number, convert it first"
-      : object == xchg__py._Py_NoneStruct                                     ? "; put a number, as NaN, in its place"
-      : xchg__py.PyType_IsSubtype(xchg__py_type(object), xchg__py.PySet_Type) ? "; sets have no order, pass a list"
-                                                                              : "; make it one first");
+  xchg__raisef(L, XCHG_E_TYPE, "asarray: %s is of type %s, which is no number, array or sequence%s",
+               place_text(place, sizeof place, w, depth), xchg__type_name(xchg__py_type(object), name, sizeof name),
+               flags & XCHG_PY_DICT_SUBCLASS       ? "; pass py.list(d.values())"
+               : flags & XCHG_PY_UNICODE_SUBCLASS  ? "; text is no number, convert it first"
+               : object == xchg__py._Py_NoneStruct ? "; put a number, as NaN, in its place"
+               : xchg__py.PyType_IsSubtype(xchg__py_type(object), xchg__py.PySet_Type)
+                   ? "; sets have no order, pass a list"
+                   : "; make it one first");
 }
 
 /* The object as a number of Python's own: itself, or new. Owned by the door in both cases. */
@@ -129,22 +142,63 @@ static void number_note(walk *w, PyObject *number) {
   }
 }
 
-static void leaf_add(lua_State *L, walk *w, int depth, PyObject *object, int is_array) {
+/* Writes down what the leaf is that comes next. */
+static void leaf_note(lua_State *L, walk *w, int leaf) {
+  if (w->leaf < 0)
+    w->leaf = leaf;
+  if (w->leaves == NULL && leaf == w->leaf)
+    return;
+  if (w->count >= w->room) {
+    int64_t room = w->count < LEAVES_ROOM / 2 ? LEAVES_ROOM : 2 * w->count;
+    unsigned char *leaves = lua_newuserdata(L, (size_t)room);
+    if (w->leaves == NULL)
+      memset(leaves, w->leaf, (size_t)w->count);
+    else
+      memcpy(leaves, w->leaves, (size_t)w->count);
+    lua_replace(L, LEAVES_INDEX);
+    w->leaves = leaves;
+    w->room = room;
+  }
+  w->leaves[w->count] = (unsigned char)leaf;
+}
+
+static void list_add(lua_State *L, walk *w, PyObject *object) {
+  if (xchg__py.PyList_Append(w->list, object) != 0)
+    xchg__exception_raise(L);
+  w->count++;
+}
+
+static void number_add(lua_State *L, walk *w, int depth, PyObject *object) {
   int mark = xchg__door_mark();
   if (w->rank < 0 && depth == w->ndim)
     w->rank = depth;
   if (depth != w->rank)
     refuse_ragged(L, w, depth, object);
-  if (is_array)
-    w->has_array = 1;
-  else
-    number_note(w, object = number_own(L, object));
-  if (xchg__py.PyList_Append(w->list, object) != 0)
-    xchg__exception_raise(L);
+  if (xchg__offer_builtin(object) != XCHG_OFFER_SCALAR)
+    object = number_own(L, object);
+  number_note(w, object);
+  leaf_note(L, w, depth);
+  list_add(L, w, object);
   xchg__door_drop(mark);
 }
 
+/* Its dimensions are not known yet, and so not whether it fits. */
+static void array_add(lua_State *L, walk *w, int depth, PyObject *object) {
+  w->has_array = 1;
+  leaf_note(L, w, depth | LEAF_ARRAY);
+  list_add(L, w, object);
+}
+
 static void walk_any(lua_State *L, walk *w, int depth, PyObject *object);
+
+static void extent_add(lua_State *L, walk *w, Py_ssize_t length) {
+  double count = (double)length;
+  for (int d = 0; d < w->ndim; d++)
+    count *= (double)w->shape[d];
+  if (count > (double)(INT64_C(1) << MAX_COUNT_BITS))
+    xchg__raisef(L, XCHG_E_RANGE, "asarray: %s has %.0f elements, or contains itself; pass an array", w->name, count);
+  w->shape[w->ndim++] = length;
+}
 
 static void walk_rows(lua_State *L, walk *w, int depth, PyObject *object) {
   int mark = xchg__door_mark();
@@ -160,11 +214,16 @@ static void walk_rows(lua_State *L, walk *w, int depth, PyObject *object) {
     xchg__exception_raise(L);
   length = xchg__py.PyTuple_Size(items);
   if (depth == w->ndim)
-    w->shape[w->ndim++] = length;
+    extent_add(L, w, length);
   else if (w->shape[depth] != length)
     refuse_ragged(L, w, depth, xchg__offer_builtin(object) == XCHG_OFFER_SEQUENCE ? object : items);
-  if (length == 0 && w->rank < 0)
-    w->rank = depth + 1;
+  if (length == 0) {
+    if (w->rank < 0)
+      w->rank = depth + 1;
+    w->has_gap = 1;
+    leaf_note(L, w, depth | LEAF_GAP);
+    list_add(L, w, xchg__py._Py_NoneStruct);
+  }
   for (Py_ssize_t i = 0; i < length; i++) {
     w->place[depth] = i;
     walk_any(L, w, depth + 1, xchg__py.PyTuple_GetItem(items, i));
@@ -180,24 +239,27 @@ static void walk_any(lua_State *L, walk *w, int depth, PyObject *object) {
     if (!is_array)
       offer = xchg__offer_plain(object);
   }
-  if (is_array || offer == XCHG_OFFER_SCALAR)
-    leaf_add(L, w, depth, object, is_array);
+  if (is_array)
+    array_add(L, w, depth, object);
+  else if (offer == XCHG_OFFER_SCALAR)
+    number_add(L, w, depth, object);
   else if (offer == XCHG_OFFER_SEQUENCE)
     walk_rows(L, w, depth, object);
   else
     refuse_type(L, w, depth, object);
 }
 
-/* The dtype for the numbers that were met, XCHG_DTYPE_NONE for none. */
-static int numbers_dtype(lua_State *L, const walk *w) {
+/* The dtype for the numbers that were met, XCHG_DTYPE_NONE for none. Among arrays, and where a dtype is asked for, it
+ * is only their kind. */
+static int numbers_dtype(lua_State *L, const walk *w, int kind) {
   if (w->has_complex)
     return XCHG_DTYPE_COMPLEX128;
   if (w->has_float)
     return XCHG_DTYPE_FLOAT64;
-  if (w->has_int && (w->huge != 0 || (w->has_large && w->has_negative))) {
+  if (!kind && w->has_int && (w->huge != 0 || (w->has_large && w->has_negative))) {
     char text[64] = "";
     if (w->huge != 0)
-      xchg__object_text(xchg__py.PyList_GetItem(w->list, w->huge - 1), text, sizeof text);
+      xchg__object_text(xchg__py.PyList_GetItem(w->list, (Py_ssize_t)w->huge - 1), text, sizeof text);
     xchg__raisef(L, XCHG_E_RANGE,
                  w->huge != 0 ? "asarray: no integer dtype holds %s; pass dtype = 'float64', which rounds"
                               : "asarray: no dtype holds both integers below 0 and above 2^63 - 1%s; pass dtype = "
@@ -205,35 +267,46 @@ static int numbers_dtype(lua_State *L, const walk *w) {
                  text);
   }
   if (w->has_int)
-    return w->has_large ? XCHG_DTYPE_UINT64 : XCHG_DTYPE_INT64;
+    return w->has_large && !w->has_negative ? XCHG_DTYPE_UINT64 : XCHG_DTYPE_INT64;
   return w->has_bool ? XCHG_DTYPE_BOOL : XCHG_DTYPE_NONE;
 }
 
 int xchg__sequence_walk(lua_State *L) {
-  walk w = {.rank = -1};
+  walk w = {.rank = -1, .leaf = -1};
   PyObject *object = xchg__object_self(L, 1), **box;
-  int given = lua_toboolean(L, 2), dtype; /* the dtype is given: what the numbers would be does not matter */
-  xchg__py.Py_IncRef(object);             /* the box may be emptied by what runs */
+  int kind = lua_toboolean(L, 2), dtype;
+  w.name = luaL_optstring(L, 3, "x");
+  lua_settop(L, 3);
+  lua_pushnil(L);             /* for the leaves */
+  xchg__py.Py_IncRef(object); /* the box may be emptied by what runs */
   object = xchg__door_own(L, object);
   box = xchg__object_box(L);
   w.list = xchg__door_own(L, xchg__py.PyList_New(0));
   if (w.list == NULL)
     return xchg__exception_raise(L);
   walk_any(L, &w, 0, object);
+  if (w.has_gap && !w.has_array && (w.list = xchg__door_own(L, xchg__py.PyList_New(0))) == NULL)
+    return xchg__exception_raise(L);
   lua_createtable(L, w.ndim, 0);
   for (int d = 0; d < w.ndim; d++) {
     lua_pushnumber(L, (lua_Number)w.shape[d]);
     lua_rawseti(L, -2, d + 1);
   }
-  if (given)
-    w.huge = w.has_large = 0;
-  dtype = numbers_dtype(L, &w);
+  dtype = numbers_dtype(L, &w, kind || w.has_array);
   if (dtype == XCHG_DTYPE_NONE)
     lua_pushnil(L);
   else
     lua_pushinteger(L, dtype);
   lua_pushboolean(L, w.has_array);
+  if (w.has_array && w.leaves != NULL)
+    lua_pushlstring(L, (const char *)w.leaves, (size_t)w.count);
+  else
+    lua_pushnil(L);
+  if (w.rank >= 0)
+    lua_pushinteger(L, w.rank);
+  else
+    lua_pushnil(L);
   xchg__py.Py_IncRef(w.list);
   *box = w.list;
-  return 4;
+  return 6;
 }

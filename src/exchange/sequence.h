@@ -4,14 +4,24 @@
 
 #include <lua.h>
 
-/* Body: exchange.walk(object) -> list, shape, numbers, arrays. `list` is a Python list of what is inside in row-major order
- * (the object itself for a number), read once: iterators are at their end then. `numbers` is the dtype that holds its
- * numbers (nil for none), `arrays` whether there are arrays, whose own dimensions are not in `shape`. Numbers that are not
- * of Python's own types have become such. Raises for what is neither, and where rows differ, with the place. */
+/* Body: exchange.walk(object, kind, name) -> list, shape, numbers, arrays, leaves, rank. `list` is a Python list of what
+ * is inside in row-major order (the object itself for a number), read once: iterators are at their end then. `shape` has
+ * the extents of sequences. `numbers` is the dtype that holds its numbers (nil for none); with `kind`, or arrays among
+ * them, it is only their kind, whatever their size. `arrays`: whether there are arrays, whose own dimensions are not in
+ * `shape`. Numbers that are not of Python's own types have become such. `rank`: how many sequences numbers and what is
+ * missing in empty sequences are inside of; nil for none.
+ *
+ * `leaves` is nil where all are arrays, and inside of all sequences. Else a string with a byte for each element of the
+ * list: how many sequences it is inside of (1 to 64); 128 more for an array; 64 more for a None in place of an empty
+ * sequence.
+ *
+ * Raises for what is neither, and where rows differ, with the place in `name` ("x"). */
 int xchg__sequence_walk(lua_State *L);
 
-/* Body: exchange.write(list, tensor, shape): the numbers of such a list into a compact host tensor of as many elements.
- * Raises, with the place in `shape`, for one that the dtype cannot hold. */
+/* Body: exchange.write(list, tensor, shape, first, count, at, name, ones): `count` numbers of such a list, from `first`
+ * (0) on, into a compact host tensor: of as many elements, or of all of `shape`, from element `at` (0) on. Raises for one that
+ * the dtype cannot hold, with the place in `shape`, `at` being that of the first: behind `name` ("x"), with indices from
+ * 0, but for the first `ones`, which are from 1. */
 int xchg__sequence_write(lua_State *L);
 
 #endif

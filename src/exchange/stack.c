@@ -1,5 +1,6 @@
 #include "exchange/stack.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,19 +24,22 @@ static void release_all(xchg_slots *slots, const xchg_tensor *parts, Py_ssize_t 
   }
 }
 
-/* The dtype of all parts; XCHG_DTYPE_NONE where they are not alike. */
+/* The dtype of all parts; XCHG_DTYPE_NONE where they are not alike, or of more than two dtypes: what holds those is not
+ * what holds the first two and the third. */
 static int32_t common_dtype(const xchg__stacking *how, const xchg_tensor *parts, Py_ssize_t count) {
   const xchg_tensor *first = parts;
-  int32_t dtype = first->_dtype;
+  int32_t other = first->_dtype;
   for (Py_ssize_t i = 0; i < count; i++) {
     const xchg_tensor *part = &parts[i];
     if (!is_host(part->_device_type) || part->_ndim != first->_ndim ||
         memcmp(part->_shape, first->_shape, (size_t)first->_ndim * sizeof *first->_shape) != 0)
       return XCHG_DTYPE_NONE;
-    if (dtype != part->_dtype)
-      dtype = how->promotions[dtype * XCHG_DTYPE_COUNT + part->_dtype];
+    if (other == first->_dtype)
+      other = part->_dtype;
+    else if (part->_dtype != first->_dtype && part->_dtype != other)
+      return XCHG_DTYPE_NONE;
   }
-  return how->dtype != XCHG_DTYPE_NONE ? how->dtype : dtype;
+  return how->dtype != XCHG_DTYPE_NONE ? how->dtype : how->promotions[first->_dtype * XCHG_DTYPE_COUNT + other];
 }
 
 /* Copies all parts into a new tensor. */
@@ -67,11 +71,33 @@ static int copy_all(xchg_slots *slots, xchg_tensor *out, const xchg__stacking *h
   return code;
 }
 
+/* Says where in the list it was that an import failed. */
+static void name_place(const xchg__stacking *how, Py_ssize_t i, xchg_error *err) {
+  static const char function[] = "asarray: ";
+  char text[sizeof err->message];
+  const char *message = err->message;
+  int64_t place[XCHG_MAX_NDIM];
+  size_t used;
+  for (int d = how->ndim - 1; d >= 0; d--) {
+    place[d] = i % how->shape[d];
+    i /= how->shape[d];
+  }
+  if (strncmp(message, function, sizeof function - 1) == 0)
+    message += sizeof function - 1;
+  used = (size_t)snprintf(text, sizeof text, "%sx", function);
+  for (int d = 0; d < how->ndim && used < sizeof text; d++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "[%lld]", (long long)place[d]);
+  snprintf(text + used, sizeof text - used, ": %s", message);
+  memcpy(err->message, text, sizeof text);
+}
+
 /* 0, and all are tensors; else a code of xchg__resolve. `done` have been imported. */
 static int import_all(xchg__request *request, xchg_tensor *parts, PyObject *list, Py_ssize_t count, Py_ssize_t *done,
                       xchg_error *err) {
   for (*done = 0; *done < count; ++*done) {
     int code = xchg__resolve(request, &parts[*done], xchg__py.PyList_GetItem(list, *done), err);
+    if (code < 0)
+      name_place(request->stacking, *done, err);
     if (code != 0)
       return code;
   }
