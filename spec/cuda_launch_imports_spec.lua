@@ -164,3 +164,44 @@ for _, door in ipairs(DOORS) do
     end)
   end)
 end
+
+describe("a copy of an array of others that is only queued", function()
+  local COPIES = {
+    ["from_dlpack's"] = function(x) return xchg.from_dlpack(x, { copy = true }) end,
+    ["asarray's"] = function(x) return xchg.asarray(x, { copy = true }) end,
+    ["asarray's to a device"] = function(x) return xchg.asarray(x, { copy = true, device = "cuda:0" }) end,
+    ["asarray's cast"] = function(x) return xchg.asarray(x, { dtype = "float32" }) end,
+    ["asarray's of a list"] = function(x) return xchg.asarray { x, x } end,
+    ["copy_'s"] = function(x)
+      local t = xchg.asarray(x)
+      local u = xchg.empty({ 4 }, { device = "cuda:0" }):copy_(t, { non_blocking = true })
+      t:release()
+      return u
+    end,
+  }
+
+  local function queued(copy)
+    local stream = cuda.stream { nonblocking = true }
+    local before = d.deaths
+    local t
+    cuda.with_stream(stream, function()
+      for _ = 1, 200 do target:fill_(0) end -- what stands in front of it
+      t = copy(doors.make(d, "__dlpack__, versioned", ROW, { place = da.address(memory), device = { 2, 0 } }))
+    end)
+    collectgarbage()
+    collectgarbage()
+    py.eval "0" -- releases what may be released; py.collect would wait
+    if cuda_.simulated then assert.same({ false, before }, { stream:query(), d.deaths }) end
+    stream:synchronize()
+    cuda.poll()
+    capsules.settle()
+    assert.equal(before + 1, d.deaths)
+    assert.same({ 0, 1, 2, 3 }, t:to("cpu"):reshape(-1)[{ { 1, 4 } }]:totable())
+    t:release()
+    stream:close()
+  end
+
+  for name, copy in pairs(COPIES) do
+    it("keeps it until it is done: " .. name, function() da.lazily(queued, copy) end)
+  end
+end)
