@@ -103,7 +103,7 @@ local function of_object(x)
       add(found, x, name, first, second)
       describe(found, chosen, name)
       slots.release(chosen)
-    elseif name ~= "array" then
+    elseif name ~= "array" or next(found.refusals) == nil and #found.protocols == 0 then
       local t, major, minor = ask(x, protocols.all:sub(i, i))
       if t then
         add(found, x, name, major, minor)
