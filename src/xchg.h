@@ -15,7 +15,7 @@
 #define XCHG_API __attribute__((visibility("default")))
 
 enum {
-  XCHG_ABI = 2,
+  XCHG_ABI = 3,
   XCHG_MAX_NDIM = 64,       /* NumPy's and the buffer protocol's limit */
   XCHG_MESSAGE_BYTES = 1024 /* of an error message, with its NUL; longer ones are cut */
 };
@@ -210,6 +210,17 @@ XCHG_API int64_t xchg_loans_ended(xchg_loans *loans);
 XCHG_API int32_t xchg_tensor_borrow(xchg_arena *arena, xchg_tensor *out, xchg_loans *loans, int64_t number,
                                     const void *data, int32_t dtype, int32_t readonly, int32_t ndim,
                                     const int64_t *shape, xchg_error *err);
+
+/* ---- arrays of Python, the short way ----------------------------------------------------------------- */
+
+/* What is imported most, NumPy's own arrays and bytes, without Lua's C API, which traces cannot look into. These take the
+ * GIL where the thread does not keep it, and run nothing of Python's; whatever is out of the ordinary is left to the
+ * door of the same name (core.exchange), which also has the messages. `object` is the userdata of a Python object. */
+
+/* The dtype of such an array, asked for through an XCHG_PROTOCOL_*; 0: this is not the way. */
+XCHG_API int32_t xchg_import_dtype(const void *object, int32_t protocol);
+/* Fills `out`, an empty tensor of that dtype, and takes a slot: 1. Or 0, and nothing was done. */
+XCHG_API int32_t xchg_import(xchg_arena *arena, xchg_tensor *out, const void *object, int32_t dtype, int32_t protocol);
 
 /* ---- scalars that LuaJIT cannot read by itself --------------------------------------------------- */
 

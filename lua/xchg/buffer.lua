@@ -3,6 +3,7 @@
 local ffi = require "ffi"
 local lib = require "xchg.lib"
 local check = require "xchg.check"
+local direct = require "xchg.direct"
 local dtypes = require "xchg.dtype"
 local error_ = require "xchg.error"
 local slots = require "xchg.slots"
@@ -13,6 +14,7 @@ local M = {}
 local C, arena, next_key = lib.C, lib.arena, lib.core.next
 local from_python = lib.core.exchange.from_buffer
 local err, checked = error_.scratch, error_.check
+local directly, BUFFER = direct.import, C.XCHG_PROTOCOL_BUFFER
 local READONLY = C.XCHG_TENSOR_READONLY
 
 -- ---- values whose memory tensors use ---------------------------------------------------------------------
@@ -277,7 +279,7 @@ end
 ---@param options { dtype: xchg.dtype?, readonly: boolean?, shape: integer|integer[]|nil }?
 ---@return xchg.Tensor
 function M.from_buffer(x, options)
-  if options == nil and type(x) == "userdata" then return (from_python(x, nil, 0, false)) end
+  if options == nil and type(x) == "userdata" then return directly(x, BUFFER) or (from_python(x, nil, 0, false)) end
   return from_buffer_with(x, options)
 end
 

@@ -4,6 +4,7 @@ local lib = require "xchg.lib"
 local check = require "xchg.check"
 local copying = require "xchg.copy"
 local device = require "xchg.device"
+local direct = require "xchg.direct"
 local dtypes = require "xchg.dtype"
 local error_ = require "xchg.error"
 local slots = require "xchg.slots"
@@ -14,6 +15,7 @@ local M = {}
 local C = lib.C
 local doors, drain = lib.core.exchange, lib.core.drain
 local from_dlpack, from_cai = doors.from_dlpack, doors.from_cai
+local directly, DLPACK = direct.import, C.XCHG_PROTOCOL_DLPACK
 local is_tensor = slots.is_tensor
 
 -- What from_dlpack reads, by name.
@@ -189,7 +191,10 @@ end
 function M.from_dlpack(x, options)
   if options ~= nil then return from_dlpack_with(x, options) end
   if type(x) == "cdata" and is_tensor(x) then return view.index(x, {}) end
-  local t, kind, id = from_dlpack(x)
+  local t = type(x) == "userdata" and directly(x, DLPACK)
+  if t then return t end
+  local kind, id
+  t, kind, id = from_dlpack(x)
   if t == nil then t = import_on_device("from_dlpack", from_dlpack, x, nil, kind, id) end
   return t
 end

@@ -4,6 +4,7 @@ local ffi = require "ffi"
 local lib = require "xchg.lib"
 local buffer = require "xchg.buffer"
 local check = require "xchg.check"
+local direct = require "xchg.direct"
 local dtypes = require "xchg.dtype"
 local error_ = require "xchg.error"
 local protocols = require "xchg.protocols"
@@ -17,6 +18,7 @@ local C, arena, tensors, attend = lib.C, lib.arena, lib.core.tensors, lib.core.a
 local HEAD_BYTES = ffi.sizeof("xchg_tensor")
 local into = lib.core.exchange.into
 local is_tensor = slots.is_tensor
+local revive, DLPACK = direct.revive, C.XCHG_PROTOCOL_DLPACK
 local SHARED = protocols.shared
 
 local known = { protocols = "table", readonly = "boolean", stream = "number|table|cdata|userdata" }
@@ -75,6 +77,7 @@ function M.into(t, x, options)
   if options ~= nil then
     with(t, x, options)
   elseif type(x) == "userdata" then
+    if is_tensor(t) and t._slot == 0 and revive(t, x, DLPACK) then return t end
     if not into(x, nil, SHARED, t) then resolve.through("into", into, x, nil, SHARED, t) end
   else
     from_lua(t, x)

@@ -9,7 +9,7 @@ end
 
 local M = {}
 
-local EXPECTED_ABI = 2
+local EXPECTED_ABI = 3
 
 -- A host that opened LuaJIT without global symbols (a plug-in, `import lupa`) leaves C modules without
 -- lua_*. The file is mapped: opening it again, globally, makes its symbols visible.

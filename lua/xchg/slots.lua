@@ -50,7 +50,8 @@ typedef struct xchg_tensor_NAME {
 local maker = [[
 local new, T = ...
 local function make()
-  return new(T)
+  local t = new(T) -- no tail call: a trace has room for few
+  return t
 end
 local function refill(count)
   local fresh = {}
@@ -60,10 +61,11 @@ end
 return make, refill
 ]]
 
---- By dtype number: the ctype, and the types of a pointer to an element and to a constant one.
-M.ctypes, M.pointers, M.const_pointers = {}, {}, {}
+--- By dtype number: the ctype, the types of a pointer to an element and to a constant one, and a function that makes an
+--- empty cdata.
+M.ctypes, M.pointers, M.const_pointers, M.makers = {}, {}, {}, {}
 
-local makers, refills, is_tensor_id = {}, {}, {}
+local makers, refills, is_tensor_id = M.makers, {}, {}
 
 for id, row in ipairs(dtype.by_id) do
   local name = "xchg_tensor_" .. row.name

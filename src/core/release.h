@@ -16,6 +16,13 @@ struct xchg_release {
   int64_t bytes; /* memory that waits for it */
 };
 
+/* Records that were freed and will be needed again: releases come in batches, for which the allocator has no quick way. */
+#ifdef __SANITIZE_ADDRESS__
+enum { XCHG_SPARES = 0 }; /* the use of one would not be seen */
+#else
+enum { XCHG_SPARES = 128 };
+#endif
+
 void xchg__release_push(xchg_release *node);
 /* Runs all queued releases, oldest first; a release may push, and may drain again. Returns how many ran. */
 int64_t xchg__release_drain(int python);

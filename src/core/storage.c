@@ -13,10 +13,36 @@ enum {
 
 int (*xchg__storage_retire)(xchg_storage *storage);
 
+/* ---- records ---------------------------------------------------------------------------------------- */
+
+static xchg_storage *record_take(void) {
+  xchg__counts *mine = xchg__counts_mine;
+  xchg_storage *storage;
+  if (mine == NULL || mine->spares == NULL)
+    return malloc(sizeof *storage);
+  storage = mine->spares;
+  mine->spares = storage->release.next;
+  mine->spare_count--;
+  return storage;
+}
+
+static void record_give(xchg_storage *storage) {
+  xchg__counts *mine = xchg__counts_mine;
+  if (mine == NULL || mine->spare_count >= XCHG_SPARES) {
+    free(storage);
+    return;
+  }
+  storage->release.next = mine->spares;
+  mine->spares = storage;
+  mine->spare_count++;
+}
+
+/* ---- storages --------------------------------------------------------------------------------------- */
+
 static void storage_free(xchg_storage *storage) {
   xchg__count_add(XCHG_COUNT_STORAGES, -1);
   xchg__count_add(xchg__storage_count(storage->place), -storage->release.bytes);
-  free(storage);
+  record_give(storage);
 }
 
 static void storage_destroy(xchg_release *release, int python) {
@@ -30,7 +56,7 @@ static void storage_destroy(xchg_release *release, int python) {
 
 xchg_storage *xchg__storage_new(int64_t bytes, void *owner, void *object, void (*destroy)(xchg_storage *, int),
                                 int deferred, xchg_error *err) {
-  xchg_storage *storage = malloc(sizeof *storage);
+  xchg_storage *storage = record_take();
   if (storage == NULL) {
     xchg__error_set(err, XCHG_E_MEMORY, "storage: no memory for its record");
     return NULL;

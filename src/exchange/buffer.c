@@ -1,6 +1,7 @@
 #include "exchange/buffer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/layout.h"
 #include "exchange/adopt.h"
@@ -10,6 +11,23 @@
 #include "exchange/refusal.h"
 
 #define PROTOCOL "buffer"
+
+/* ---- records ---------------------------------------------------------------------------------------- */
+
+/* Under the GIL. */
+static xchg__buffer *spares[XCHG_SPARES + 1];
+static int spare_count;
+
+static xchg__buffer *record_take(void) {
+  return spare_count > 0 ? spares[--spare_count] : malloc(sizeof(xchg__buffer));
+}
+
+static void record_give(xchg__buffer *buffer) {
+  if (spare_count < XCHG_SPARES)
+    spares[spare_count++] = buffer;
+  else
+    free(buffer);
+}
 
 /* ---- holding one ------------------------------------------------------------------------------------ */
 
@@ -52,14 +70,15 @@ xchg__buffer *xchg__buffer_hold(PyObject *object, int flags, int writable, const
                     xchg__type_name(xchg__py_type(object), name, sizeof name));
     return NULL;
   }
-  buffer = calloc(1, sizeof *buffer); /* an exporter may forget a field */
+  buffer = record_take();
   if (buffer == NULL) {
     xchg__error_set(err, XCHG_E_MEMORY, "%s: no memory for the buffer's record; release tensors", where);
     return NULL;
   }
+  memset(buffer, 0, sizeof *buffer); /* an exporter may forget a field */
   if (ask(buffer, object, flags) != 0) {
     xchg__interface_refuse(object, where, err);
-    free(buffer);
+    record_give(buffer);
     return NULL;
   }
   if (writable && buffer->readonly) {
@@ -73,7 +92,7 @@ xchg__buffer *xchg__buffer_hold(PyObject *object, int flags, int writable, const
 void xchg__buffer_free(xchg__buffer *buffer) {
   xchg__py.PyBuffer_Release(&buffer->view);
   xchg__py.Py_DecRef(buffer->kept);
-  free(buffer);
+  record_give(buffer);
 }
 
 void xchg__buffer_destroy(xchg_storage *storage, int python) {
@@ -83,6 +102,41 @@ void xchg__buffer_destroy(xchg_storage *storage, int python) {
   }
   xchg__buffer_free(storage->owner);
   xchg__py.Py_DecRef(storage->object);
+}
+
+/* ---- bytes -------------------------------------------------------------------------------------------- */
+
+int xchg__bytes_is(PyObject *object) {
+  PyObject *type = xchg__py_type(object);
+  return type == xchg__py.PyByteArray_Type || type == xchg__py.PyBytes_Type;
+}
+
+int xchg__from_bytes(xchg_slots *slots, xchg_tensor *out, PyObject *object, xchg_error *err) {
+  xchg__buffer *buffer = record_take();
+  xchg__checked checked = {.description = {.dtype = XCHG_DTYPE_UINT8, .device_type = kDLCPU, .ndim = 1}};
+  int64_t length;
+  int code;
+  if (buffer == NULL)
+    return xchg__error_set(err, XCHG_E_MEMORY, "from_buffer: no memory for the buffer's record; release tensors");
+  buffer->kept = NULL;
+  buffer->readonly = xchg__py_type(object) == xchg__py.PyBytes_Type;
+  /* These two never refuse. */
+  if (xchg__py.PyObject_GetBuffer(object, &buffer->view, buffer->readonly ? PyBUF_SIMPLE : PyBUF_WRITABLE) != 0) {
+    xchg__py.PyErr_Clear();
+    record_give(buffer);
+    return xchg__error_set(err, XCHG_E_MEMORY, "from_buffer: Python has no memory");
+  }
+  length = buffer->view.len;
+  checked.description.data = buffer->view.buf;
+  checked.description.shape = &length;
+  checked.description.readonly = buffer->readonly;
+  checked.description.protocol = XCHG_PROTOCOL_BUFFER;
+  checked.start = buffer->view.buf;
+  checked.bytes = length;
+  code = xchg__adopt(slots, out, &checked, buffer, object, xchg__buffer_destroy, err);
+  if (code != 0)
+    xchg__buffer_free(buffer);
+  return code;
 }
 
 /* ---- reading it ------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "exchange/ndarray.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,7 @@ enum {
 
 /* The start of an array, with the object's head of a Python that has a global lock. */
 typedef struct {
-  intptr_t references;
-  PyObject *type;
+  void *head[2];
   char *data;
   int ndim;
   const int64_t *shape;
@@ -39,10 +39,10 @@ typedef struct {
   int32_t shift; /* bytes of an element, as a power of two */
 } known_dtype;
 
-/* All under the GIL. */
+/* Written under the GIL; read without it once there is a type. */
 static struct {
-  PyObject *type;    /* NULL: nothing was learned yet, or cannot be */
-  PyObject *refused; /* the type that could not be learned, or is being */
+  _Atomic(PyObject *) type; /* NULL: nothing was learned yet, or cannot be */
+  PyObject *refused;        /* the type that could not be learned, or is being */
   DLPackVersion version;
   known_dtype dtypes[DESCRIPTORS];
 } known;
@@ -57,7 +57,12 @@ static known_dtype *dtype_place(const PyObject *descriptor) {
 }
 
 int xchg__ndarray_is(PyObject *object) {
-  return known.type != NULL && ((const fields *)object)->type == known.type;
+  const PyObject *type = atomic_load_explicit(&known.type, memory_order_acquire);
+  return type != NULL && xchg__py_type(object) == type;
+}
+
+int32_t xchg__ndarray_dtype(PyObject *object) {
+  return xchg__ndarray_is(object) ? dtype_place(((const fields *)object)->descriptor)->dtype : XCHG_DTYPE_NONE;
 }
 
 /* The description of an array whose elements have a dtype that is known. */
@@ -145,7 +150,7 @@ static int is_layout_known(PyObject *names, PyObject *type) {
                    ? xchg__py.PyCapsule_GetPointer(capsule, xchg__py.PyCapsule_GetName(capsule))
                    : NULL;
   unsigned int (*version)(void);
-  if (api == NULL || number_of(names, "head") != offsetof(fields, data) ||
+  if (api == NULL || !xchg__py_has_plain_heads || number_of(names, "head") != offsetof(fields, data) ||
       number_of(names, "size") < (long long)sizeof(fields) || api[C_API_TYPE] != type)
     return 0;
   memcpy(&version, &api[C_API_VERSION], sizeof version);
@@ -202,13 +207,13 @@ static int learn_probes(PyObject *names) {
 void xchg__ndarray_learn(PyObject *type) {
   const char *setting = getenv("XCHG_NDARRAY");
   PyObject *names;
-  if (known.type != NULL || known.refused == type || (setting != NULL && strcmp(setting, "0") == 0))
+  if (known.refused == type || (setting != NULL && strcmp(setting, "0") == 0))
     return;
   known.refused = type;
   memset(known.dtypes, 0, sizeof known.dtypes);
   names = xchg__snippet_run(probes_source);
   if (names != NULL && is_layout_known(names, type) && learn_probes(names))
-    known.type = type;
+    atomic_store_explicit(&known.type, type, memory_order_release);
   if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear();
   xchg__py.Py_DecRef(names);

@@ -23,6 +23,10 @@ void xchg__ndarray_learn(PyObject *type);
 /* Whether the object is exactly a numpy.ndarray, as far as it was learned. Runs no Python. */
 int xchg__ndarray_is(PyObject *object);
 
+/* The dtype of its elements, without a look at anything else; XCHG_DTYPE_NONE: it is none, or of a dtype that is not
+ * known. Needs no GIL. */
+int32_t xchg__ndarray_dtype(PyObject *object);
+
 /* Describes an array as its `__dlpack__` would. 0 where the protocols have to be asked. GIL held; runs no Python. */
 int xchg__ndarray_read(xchg__ndarray *out, PyObject *object);
 

@@ -171,6 +171,27 @@ int xchg__gil_enter(xchg__gil_state *state, xchg_error *err) {
   return 0;
 }
 
+int xchg__gil_enter_plain(xchg__gil_state *state) {
+  gil_thread *thread = thread_here();
+  state->thread = thread;
+  state->gil = -1;
+  if (thread->no_reentry > 0)
+    return 0;
+  if (thread->depth > 0) {
+    if (thread->inside != 0 || atomic_load_explicit(&xchg__life, memory_order_relaxed) != XCHG_LIFE_READY)
+      return 0;
+    if (--thread->countdown <= 0)
+      breathe(thread);
+  } else {
+    /* A thread that is watched has its state; under a host of Python's own there is more to ask. */
+    if (!thread->watched || !xchg__life_ours() || !xchg__python_alive())
+      return 0;
+    state->gil = xchg__py.PyGILState_Ensure();
+  }
+  thread->inside++;
+  return 1;
+}
+
 void xchg__gil_leave(xchg__gil_state state) {
   gil_thread *thread = state.thread;
   if (state.gil >= 0)

@@ -59,6 +59,10 @@ typedef struct {
 int xchg__gil_enter(xchg__gil_state *state, xchg_error *err);
 void xchg__gil_leave(xchg__gil_state state);
 
+/* Enters for plain C, which runs nothing of Python's and cannot wait for more than the GIL: nothing is started or
+ * drained. 0 where it takes more than that to enter; else 1, to be paired with xchg__gil_leave. */
+int xchg__gil_enter_plain(xchg__gil_state *state);
+
 /* python.locked: the GIL stays with this thread from the first lock to the last unlock, whoever interleaves. */
 int xchg__gil_lock(xchg_error *err);
 void xchg__gil_unlock(void);

@@ -9,6 +9,7 @@
 #include "python/process.h"
 
 xchg__python_table xchg__py;
+int xchg__py_has_plain_heads;
 
 static xchg__libpython_facts opened;
 
@@ -167,6 +168,14 @@ int xchg__libpython_minor(const char *path) {
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
+static int has_plain_heads(const xchg__python_table *table) {
+  PyObject *const types[] = {table->PyBytes_Type, table->PyLong_Type, table->PyTuple_Type, table->PyType_Type};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (((PyObject *const *)types[i])[1] != table->PyType_Type)
+      return 0;
+  return 1;
+}
+
 /* Checks the version and the functions of an open library; fills the table and what is known. */
 static int library_accept(void *library, const char *path, int executable, xchg_error *err) {
   xchg__python_table table;
@@ -197,6 +206,7 @@ static int library_accept(void *library, const char *path, int executable, xchg_
   opened.minor = minor;
   opened.executable = executable;
   xchg__py = table;
+  xchg__py_has_plain_heads = has_plain_heads(&table);
   return 0;
 }
 

@@ -109,9 +109,15 @@ int xchg__libpython_open(const char *path, xchg_error *err);
 /* What was opened; path is NULL before. */
 const xchg__libpython_facts *xchg__libpython_known(void);
 
-/* The object's type, borrowed: the object keeps it alive. */
+/* Whether an object's type is its second word, as it is where there is a global lock: seen at objects of Python's own. */
+extern int xchg__py_has_plain_heads;
+
+/* The object's type, borrowed: the object keeps it alive. NULL, and an exception, for NULL. */
 static inline PyObject *xchg__py_type(PyObject *object) {
-  PyObject *type = xchg__py.PyObject_Type(object);
+  PyObject *type;
+  if (xchg__py_has_plain_heads && object != NULL)
+    return ((PyObject *const *)object)[1];
+  type = xchg__py.PyObject_Type(object);
   xchg__py.Py_DecRef(type);
   return type;
 }

@@ -82,6 +82,11 @@ PyObject *xchg__object_get(lua_State *L, int index) {
   return slot != NULL ? *slot : NULL;
 }
 
+PyObject *xchg__object_at(const void *userdata) {
+  const box *self = userdata;
+  return self->mark == box_mark(self) && self->held != NULL ? self->held->object : NULL;
+}
+
 PyObject *xchg__object_self(lua_State *L, int index) {
   PyObject *object = xchg__object_get(L, index);
   if (object == NULL)

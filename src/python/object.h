@@ -19,6 +19,9 @@ PyObject **xchg__object_box(lua_State *L);
  * Needs no GIL. */
 PyObject *xchg__object_get(lua_State *L, int index);
 
+/* The same for a userdata that Lua's FFI has given the address of. */
+PyObject *xchg__object_at(const void *userdata);
+
 /* The same where it must be one: raises for everything else. */
 PyObject *xchg__object_self(lua_State *L, int index);
 

@@ -161,6 +161,7 @@
   D(PySet_Type)                                                                                                        \
   D(PyFrozenSet_Type)                                                                                                  \
   D(PyType_Type)                                                                                                       \
+  D(PyByteArray_Type)                                                                                                  \
   D(PyBytes_Type)                                                                                                      \
   D(PyDict_Type)                                                                                                       \
   E(PyExc_Exception)                                                                                                   \
