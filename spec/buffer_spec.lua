@@ -21,7 +21,7 @@ after_each(function() py.collect() end)
 -- ---- Python ---------------------------------------------------------------------------------------------
 
 describe("an exporter of Python's own", function()
-  setup(function() exec "import array, ctypes, gc, mmap, sys, tempfile, weakref" end)
+  setup(function() exec "import array, ctypes, gc, io, mmap, pickle, sys, tempfile, weakref" end)
 
   local rows = {
     { "bytes", "b'abc'", "uint8", { 3 }, { 97, 98, 99 }, readonly = true },
@@ -32,11 +32,12 @@ describe("an exporter of Python's own", function()
     { "a memoryview that was cast", "memoryview(bytearray(b'abcd')).cast('H')", "uint16", { 2 }, { 0x6261, 0x6463 } },
     { "one cast to two dimensions", "memoryview(bytes(range(6))).cast('b', (2, 3))", "int8", { 2, 3 },
       { { 0, 1, 2 }, { 3, 4, 5 } }, readonly = true },
-    { "an array of h", "array.array('h', [1, -2])", "int16", { 2 }, { 1, -2 } },
-    { "an array of l", "array.array('l', [1, -2])", "int64", { 2 }, { 1, -2 } },
-    { "an array of L", "array.array('L', [1])", "uint64", { 1 }, { 1 } },
-    { "an array of f", "array.array('f', [0.5])", "float32", { 1 }, { 0.5 } },
-    { "an array of d", "array.array('d', [1, 2.5])", "float64", { 2 }, { 1, 2.5 } },
+    { "one cast to no dimensions", "memoryview(b'abcd').cast('i', ())", "int32", {}, 0x64636261, readonly = true },
+    { "one made read-only", "memoryview(bytearray(b'ab')).toreadonly()", "uint8", { 2 }, { 97, 98 }, readonly = true },
+    { "a memoryview of numbers, reversed", "memoryview(array.array('d', [1, 2, 3]))[::-2]", "float64", { 2 }, { 3, 1 } },
+    { "an empty array", "array.array('d')", "float64", { 0 }, {} },
+    { "a file in memory", "io.BytesIO(b'ab').getbuffer()", "uint8", { 2 }, { 97, 98 } },
+    { "what pickle gives away", "pickle.PickleBuffer(b'ab')", "uint8", { 2 }, { 97, 98 }, readonly = true },
     { "an array of ctypes", "(ctypes.c_double * 2)(1, 2)", "float64", { 2 }, { 1, 2 } },
     { "an array of c_long", "(ctypes.c_long * 2)(1, -2)", "int64", { 2 }, { 1, -2 } },
     { "an array of c_size_t", "(ctypes.c_size_t * 1)(3)", "uint64", { 1 }, { 3 } },
@@ -45,8 +46,21 @@ describe("an exporter of Python's own", function()
     { "an array of arrays of ctypes", "((ctypes.c_int * 2) * 3)((1, 2), (3, 4), (5, 6))", "int32", { 3, 2 },
       { { 1, 2 }, { 3, 4 }, { 5, 6 } } },
     { "no array of ctypes", "(ctypes.c_int * 0)()", "int32", { 0 }, {} },
+    { "no arrays of ctypes", "(ctypes.c_int * 3 * 0)()", "int32", { 0, 3 }, {} },
+    { "a number of ctypes", "ctypes.c_int(-3)", "int32", {}, -3 },
+    { "an array of ctypes in the machine's order", "(ctypes.c_int.__ctype_le__ * 1)(7)", "int32", { 1 }, { 7 } },
     { "an mmap", "mmap.mmap(-1, 4)", "uint8", { 4 }, { 0, 0, 0, 0 } },
+    { "an mmap that is private", "mmap.mmap(-1, 2, access=mmap.ACCESS_COPY)", "uint8", { 2 }, { 0, 0 } },
   }
+  -- From the documentation of array and ctypes, on a 64-bit machine.
+  for code, dtype in pairs { b = "int8", B = "uint8", h = "int16", H = "uint16", i = "int32", I = "uint32", l = "int64",
+    L = "uint64", q = "int64", Q = "uint64", f = "float32", d = "float64" } do
+    rows[#rows + 1] = { "an array of " .. code, ("array.array('%s', [1, 2])"):format(code), dtype, { 2 }, { 1, 2 } }
+  end
+  for name, dtype in pairs { byte = "int8", ubyte = "uint8", short = "int16", ushort = "uint16", int = "int32",
+    uint = "uint32", ulong = "uint64", longlong = "int64", ulonglong = "uint64", ssize_t = "int64", float = "float32" } do
+    rows[#rows + 1] = { "an array of c_" .. name, ("(ctypes.c_%s * 2)(1, 2)"):format(name), dtype, { 2 }, { 1, 2 } }
+  end
   for _, row in ipairs(rows) do
     it(row[1] .. " is taken as it is", function()
       local t = xchg.from_buffer(value(row[2]))
@@ -151,7 +165,12 @@ rw = mmap.mmap(f.fileno(), 8)]]
       "unsupported_dtype", "means records" },
     { "a union", "type('U', (ctypes.Union,), {'_fields_': [('a', ctypes.c_int), ('b', ctypes.c_double)]})()",
       "unsupported_dtype", "does not say what its 8-byte items are; pass the option dtype" },
+    { "a packed structure", "type('S', (ctypes.Structure,), {'_pack_': 1, '_fields_': [('a', ctypes.c_char), "
+      .. "('b', ctypes.c_double)]})()", "unsupported_dtype", "does not say what its 9-byte items are" },
     { "an array of pointers", "(ctypes.c_void_p * 2)()", "unsupported_dtype", "means pointers" },
+    { "an array of pointers to text", "(ctypes.c_char_p * 2)()", "unsupported_dtype", "means pointers" },
+    { "an array of wide characters", "(ctypes.c_wchar * 2)()", "unsupported_dtype", "means text" },
+    { "a function", "ctypes.CFUNCTYPE(None)()", "unsupported_dtype", "means functions" },
     { "an array of typed pointers", "(ctypes.POINTER(ctypes.c_int) * 2)()", "unsupported_dtype", "means pointers" },
     { "an array of objects", "(ctypes.py_object * 1)(3)", "unsupported_dtype", "means Python objects" },
     { "an array of big-endian integers", "(ctypes.c_int.__ctype_be__ * 2)()", "unsupported_dtype", "is big-endian" },

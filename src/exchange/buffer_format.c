@@ -42,6 +42,7 @@ static const struct {
     {'O', "Python objects", "convert them to numbers first"},
     {'P', "pointers", "pass what they point at"},
     {'&', "pointers", "pass what they point at"},
+    {'z', "pointers", "pass what they point at"}, /* of ctypes: to text */
     {'X', "functions", "pass an array of numbers"},
     {'t', "bit fields", "convert them to bytes first"},
     {'g', "long doubles", "convert them to float64 first"},
