@@ -1,4 +1,5 @@
--- docs/protocols.md says which dictionaries of the CUDA Array Interface are taken: each value of its table is run.
+-- docs/protocols.md says which dictionaries of the CUDA Array Interface are taken: each value of its table is run; and
+-- the dictionaries of the libraries of today.
 local cuda_ = require "spec.support.cuda"
 local xchg = require "xchg"
 local dictionaries = require "spec.support.dictionaries"
@@ -47,4 +48,57 @@ describe("of __cuda_array_interface__ docs/protocols.md says what is taken", fun
     t:release()
     host:release()
   end)
+end)
+
+describe("an array whose dictionary is as", function()
+  local memory, make
+  setup(function()
+    memory = xchg.tensor({ 1, 2, 3, 4 }, { device = "cuda:0" })
+    cuda_.cuda.synchronize(0)
+    make = dictionaries.maker("__cuda_array_interface__", memory.ptr)
+  end)
+  teardown(function()
+    memory:release()
+    memory, make = nil, nil
+  end)
+
+  local MASK = "type('Mask', (), {'__cuda_array_interface__': {'shape': (4,), 'typestr': '<t1', 'data': (x, True), 'version': 1}})()"
+  -- whose, fields, dtype or code, shape, strides, more: read-only, the option dtype
+  local ROWS = {
+    { "CuPy's", "{'shape': (2, 2), 'descr': [('', '<f8')], 'strides': None, 'stream': 1}", "float64", { 2, 2 }, { 2, 1 } },
+    { "CuPy's, transposed", "{'shape': (2, 2), 'descr': [('', '<f8')], 'strides': (8, 16), 'stream': 1}", "float64", { 2, 2 },
+      { 1, 2 } },
+    { "CuPy's of no elements", "{'shape': (0, 2), 'descr': [('', '<f8')], 'data': (0, False), 'stream': 1}", "float64",
+      { 0, 2 }, { 2, 1 } },
+    { "CuPy's of ml_dtypes", "{'typestr': '<V2', 'descr': [('', '<V2')], 'stream': 1}", "bfloat16", { 4 }, { 1 },
+      dtype = "bfloat16" },
+    { "Numba's", "{'strides': None, 'stream': None}", "float64", { 4 }, { 1 } },
+    { "Numba's, reversed", "{'strides': (-8,), 'data': (x + 24, False), 'stream': None}", "float64", { 4 }, { -1 } },
+    { "PyTorch's", "{'version': 2, 'shape': (2, 2), 'strides': None}", "float64", { 2, 2 }, { 2, 1 } },
+    { "PyTorch's, every other", "{'version': 2, 'shape': (2,), 'strides': (16,)}", "float64", { 2 }, { 2 } },
+    { "PyTorch's of no elements", "{'version': 2, 'shape': (0,), 'strides': None, 'data': (0, False)}", "float64", { 0 },
+      { 1 } },
+    { "PyTorch's of bfloat16", "{'version': 2, 'typestr': '<V2'}", "unsupported_dtype" },
+    { "PyTorch's of bfloat16, said so", "{'version': 2, 'typestr': '<V2'}", "bfloat16", { 4 }, { 1 }, dtype = "bfloat16" },
+    { "JAX's", "{'version': 2, 'data': (x, True)}", "float64", { 4 }, { 1 }, readonly = true },
+    { "PyCUDA's", "{'shape': (2, 2), 'strides': (16, 8), 'stream': None}", "float64", { 2, 2 }, { 2, 1 } },
+    { "Warp's", "{'version': 2, 'shape': (2, 2), 'strides': (16, 8)}", "float64", { 2, 2 }, { 2, 1 } },
+    { "Warp's of bfloat16", "{'version': 2, 'typestr': '<u2', 'strides': (2,)}", "uint16", { 4 }, { 1 } },
+    { "Warp's of structs", "{'version': 2, 'typestr': '|V16', 'shape': (2,), 'strides': (16,)}", "unsupported_dtype" },
+    { "cuDF's", "{'version': 1, 'strides': (8,), 'data': (x, True)}", "float64", { 4 }, { 1 }, readonly = true },
+    { "cuDF's with missing values", "{'version': 1, 'strides': (8,), 'mask': " .. MASK .. "}", "refused" },
+    { "the mask of cuDF's", "{'version': 1, 'typestr': '<t1'}", "unsupported_dtype" },
+    { "that of a library before version 1", "{'version': 0, 'strides': [8], 'descr': [('', '<f8')]}", "float64", { 4 }, { 1 } },
+    { "CuPy 6's of no elements", "{'version': 1, 'shape': (0,), 'data': (None, False), 'strides': [8]}", "float64", { 0 },
+      { 1 } },
+  }
+  for _, row in ipairs(ROWS) do
+    it(row[1] .. " is " .. row[3], function()
+      local done, t = pcall(xchg.from_cai, make(row[2]), { dtype = row.dtype })
+      assert.equal(row[3], done and t.dtype or t.code, not done and t.message)
+      if not done then return end
+      assert.same({ row[4], row[5], row.readonly or false, "cuda:0" }, { t.shape, t.strides, t.readonly, t.device })
+      t:release()
+    end)
+  end
 end)
