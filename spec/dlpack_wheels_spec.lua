@@ -122,6 +122,64 @@ for _, row in ipairs(PRODUCERS) do
   end)
 end
 
+describe("an array without dimensions or elements", function()
+  -- NumPy and JAX give NULL as shape and strides of none, TensorFlow, PyTorch and PyArrow NULL as the data of no elements,
+  -- and each its own strides.
+  local MAKERS = {
+    { "numpy", "np.zeros(%s)", "float64" }, { "torch", "torch.zeros(%s)", "float32" },
+    { "jax", "jnp.zeros(%s)", "float64" }, { "tvm numpy", "tvm_ffi.from_dlpack(np.zeros(%s))", "float64" },
+    { "core numpy", "SMV.from_dlpack(np.zeros(%s), stream_ptr=-1)", "float64" },
+    { "pyarrow numpy", "pa.Tensor.from_numpy(np.zeros(%s))", "float64" }, { "strict", "aas.zeros(%s)", "float64" },
+    { "tensorflow", "tf.zeros(%s)", "float32" }, { "paddle", "paddle.zeros(%s, 'float32')", "float32" },
+  }
+  local SHAPES = { ["()"] = {}, ["(0,)"] = { 1 }, ["(0, 3)"] = { 3, 1 }, ["(2, 0, 3)"] = { 3, 3, 1 }, ["(1, 1)"] = { 1, 1 } }
+  for _, row in ipairs(MAKERS) do
+    each(row[1], "has the strides of a compact one: " .. row[2], function()
+      for shape, strides in pairs(SHAPES) do
+        local made, x = pcall(py.eval, row[2]:format(shape), ns)
+        for _, options in ipairs(made and { {}, { protocols = { "dlpack" } }, { copy = true } } or {}) do
+          local t = xchg.from_dlpack(x, options)
+          assert.same({ row[3], strides, shape }, { t.dtype, t.strides, "(" .. table.concat(t.shape, ", ")
+            .. (t.ndim == 1 and ",)" or ")") })
+          assert.is_true(t:is_contiguous())
+          if t.ndim == 0 then assert.equal(0, t:item()) end
+          t:release()
+        end
+        -- PyArrow's tensors have a dimension at least.
+        assert.is_true(made or row[1]:find "^pyarrow" ~= nil and shape == "()", tostring(x))
+      end
+    end)
+  end
+end)
+
+describe("what a library hands on unchecked", function()
+  -- tvm-ffi takes nearly every capsule, and gives it out as it came. Fields of the capsule; code, part of the message; or
+  -- the device.
+  for _, row in ipairs {
+    { "lanes = 2", "unsupported_dtype", "lanes" },
+    { "shape = { 4611686018427387904LL, 8 }, strides = {}", "bad_descriptor", "larger than any memory" },
+    { "shape = { -1 }, strides = {}", "bad_descriptor", "extent -1" },
+    { "device_type = 8, device_id = 1, data = 4096", "metal:1" }, { "device_type = 15, data = 4096", "webgpu:0" },
+    { "code = 99", "unsupported_dtype", "99" }, { "bits = 3", "unsupported_dtype", "3" },
+    { "code = 6, bits = 1", "unsupported_dtype", "type code 6 with 1 bits" },
+  } do
+    each("tvm", "is checked here: " .. row[1], function()
+      local fields = setfenv(assert(loadstring("return { kind = 'legacy', " .. row[1] .. " }")), {})()
+      if fields.strides then fields.strides = py.None end
+      local capsule = capsules.module().make(py.kwargs(fields)).take()
+      local took, x = pcall(py.get(ns, "tvm_ffi").from_dlpack, capsule)
+      if not took then return pending("this tvm-ffi refuses it: " .. x.message) end
+      if row[3] then
+        fails_with(row[2], row[3], xchg.from_dlpack, x)
+      else
+        local t = xchg.from_dlpack(x)
+        assert.equal(row[2], t.device)
+        t:release()
+      end
+    end)
+  end
+end)
+
 describe("what is not a plain array", function()
   -- needs, source, code, part of the message
   local REFUSED = {

@@ -242,16 +242,6 @@ y = StridedMemoryView.from_any_interface(m, stream_ptr=-1)
     t:release()
     exec "del x, y, n, m"
   end)
-
-  it("TensorFlow: is read-only, and its strings do not end the process", function()
-    if not import "tensorflow" then return pending("TensorFlow is not installed") end
-    exec "import tensorflow as tf"
-    local t = xchg.from_dlpack(py.eval("tf.constant([1., 2.])", ns))
-    assert.same({ 1, 2 }, t:totable())
-    assert.is_true(t.readonly)
-    t:release()
-    fails_with("unsupported_dtype", "string", xchg.from_dlpack, py.eval("tf.constant(['a'])", ns))
-  end)
 end)
 
 describe("a tensor of TensorFlow's without plain memory", function()

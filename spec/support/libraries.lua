@@ -26,7 +26,10 @@ import jax.numpy as jnp]] },
   ml = { "ml_dtypes", "import ml_dtypes" },
   pandas = { "pandas", "import pandas as pd" },
   polars = { "polars", "import polars as pl" },
+  -- Paddle's import after TensorFlow's ends the process, without this library too.
   tensorflow = { "tensorflow", [[
+try: import paddle
+except ImportError: pass
 import os
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
@@ -34,6 +37,23 @@ import tensorflow as tf]], all = true },
   paddle = { "paddle", "import paddle", all = true },
   cupy = { "cupy", "import cupy", all = true },
 }
+
+local function reason_for(row)
+  return row[1] .. " is not installed" .. (row.all and "; make test-all takes it" or "")
+end
+
+--- Why a library cannot be used here, or nil, without importing it.
+---@param module string
+---@return string?
+function M.absent(module)
+  for _, row in pairs(IMPORTS) do
+    if row[1] == module then
+      local there = py.import "importlib.util".find_spec(module)
+      return py.is(there, py.None) and reason_for(row) or nil
+    end
+  end
+  error("no library " .. module)
+end
 
 ---@class Libraries
 ---@field ns any  a namespace of Python's, in which the libraries have their usual names
@@ -57,8 +77,7 @@ function Libraries:missing(needs)
   for need in needs:gmatch "%S+" do
     local row = assert(IMPORTS[need], need)
     if self.reasons[need] == nil then
-      local there = arrays.import(row[1]) and pcall(py.exec, row[2], self.ns)
-      self.reasons[need] = not there and row[1] .. " is not installed" .. (row.all and "; make test-all takes it" or "")
+      self.reasons[need] = not pcall(py.exec, row[2], self.ns) and reason_for(row)
     end
     if self.reasons[need] then return self.reasons[need] end
   end
