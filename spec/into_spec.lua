@@ -213,6 +213,10 @@ describe("into refuses", function()
     raises("wrong_type", "expected a tensor, got number", into, 3, eval "np.arange(2.)")
     raises("wrong_type", "expected a tensor", into, nil, xchg)
     raises("wrong_type", "expected a tensor", into, ffi.new("int[2]"), eval "np.arange(2.)")
+    for _, source in ipairs { "np.arange(2.)", "memoryview(b'ab')" } do
+      raises("bad_argument", "ffi.new has made this", into, ffi.new("xchg_tensor_float64"), eval(source))
+    end
+    raises("bad_argument", "ffi.new has made this", into, ffi.new("xchg_tensor_float64"), "ab")
   end)
 
   it("a copy of a tensor's bytes", function()

@@ -221,6 +221,8 @@ XCHG_API int32_t xchg_tensor_borrow(xchg_arena *arena, xchg_tensor *out, xchg_lo
 XCHG_API int32_t xchg_import_dtype(const void *object, int32_t protocol);
 /* Fills `out`, an empty tensor of that dtype, and takes a slot: 1. Or 0, and nothing was done. */
 XCHG_API int32_t xchg_import(xchg_arena *arena, xchg_tensor *out, const void *object, int32_t dtype, int32_t protocol);
+/* The same for a live tensor, which gives its memory back as xchg_tensor_take does. */
+XCHG_API int32_t xchg_import_into(xchg_arena *arena, xchg_tensor *tensor, const void *object, int32_t protocol);
 
 /* ---- scalars that LuaJIT cannot read by itself --------------------------------------------------- */
 

@@ -7,7 +7,8 @@ local slots = require "xchg.slots"
 local M = {}
 
 local C, arena = lib.C, lib.arena
-local getmetatable = getmetatable
+local tensors = lib.core.tensors
+local getmetatable, rawequal = getmetatable, rawequal
 local cast, generic = ffi.cast, ffi.typeof("xchg_tensor *")
 local makers, adopt = slots.makers, slots.adopt
 
@@ -27,15 +28,19 @@ function M.import(x, protocol)
   return (adopt(t))
 end
 
---- Makes a released tensor one over an array of its dtype; false where the doors of C have to be asked.
+--- Makes a tensor one over an array of its dtype; false where the doors of C have to be asked.
 ---@param t xchg.Tensor
 ---@param x any a userdata
 ---@param protocol integer
 ---@return boolean
-function M.revive(t, x, protocol)
+function M.into(t, x, protocol)
   if getmetatable(x) ~= OBJECT then return false end
-  local dtype = C.xchg_import_dtype(x, protocol)
-  if dtype ~= t._dtype or C.xchg_import(arena, cast(generic, t), x, dtype, protocol) == 0 then return false end
+  local dtype, slot = C.xchg_import_dtype(x, protocol), t._slot
+  if dtype ~= t._dtype then return false end
+  if slot ~= 0 then
+    return rawequal(tensors[slot], t) and C.xchg_import_into(arena, cast(generic, t), x, protocol) ~= 0
+  end
+  if C.xchg_import(arena, cast(generic, t), x, dtype, protocol) == 0 then return false end
   adopt(t)
   return true
 end
@@ -43,7 +48,7 @@ end
 -- Interpreted calls through the FFI take longer than the doors do.
 if not jit.status() then
   function M.import() end
-  function M.revive() return false end
+  function M.into() return false end
 end
 
 return M

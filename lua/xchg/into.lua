@@ -18,7 +18,7 @@ local C, arena, tensors, attend = lib.C, lib.arena, lib.core.tensors, lib.core.a
 local HEAD_BYTES = ffi.sizeof("xchg_tensor")
 local into = lib.core.exchange.into
 local is_tensor = slots.is_tensor
-local revive, DLPACK = direct.revive, C.XCHG_PROTOCOL_DLPACK
+local directly, DLPACK = direct.into, C.XCHG_PROTOCOL_DLPACK
 local SHARED = protocols.shared
 
 local known = { protocols = "table", readonly = "boolean", stream = "number|table|cdata|userdata" }
@@ -74,11 +74,16 @@ end
 ---@param options { protocols: string[]?, readonly: boolean?, stream: any }?
 ---@return xchg.Tensor t
 function M.into(t, x, options)
+  if is_tensor(t) and t._dtype == 0 then
+    error_.raise("bad_argument", "into: ffi.new has made this, and it never was a tensor; begin with one that an "
+      .. "import or xchg.empty has made")
+  end
   if options ~= nil then
     with(t, x, options)
   elseif type(x) == "userdata" then
-    if is_tensor(t) and t._slot == 0 and revive(t, x, DLPACK) then return t end
-    if not into(x, nil, SHARED, t) then resolve.through("into", into, x, nil, SHARED, t) end
+    if not (is_tensor(t) and directly(t, x, DLPACK) or into(x, nil, SHARED, t)) then
+      resolve.through("into", into, x, nil, SHARED, t)
+    end
   else
     from_lua(t, x)
   end

@@ -31,3 +31,12 @@ int32_t xchg_import(xchg_arena *arena, xchg_tensor *out, const void *userdata, i
   xchg__gil_leave(gil);
   return done;
 }
+
+int32_t xchg_import_into(xchg_arena *arena, xchg_tensor *tensor, const void *userdata, int32_t protocol) {
+  xchg_tensor other;
+  if (!xchg_import(arena, &other, userdata, tensor->_dtype, protocol))
+    return 0;
+  xchg_tensor_take(arena, tensor, &other);
+  arena->busy -= arena->busy > 0;
+  return 1;
+}
