@@ -253,6 +253,12 @@ describe("asarray of lists of arrays", function()
     { "[np.arange(4).reshape(2, 2).T, np.arange(4)[::-1].reshape(2, 2)]", "int64",
       { { { 0, 2 }, { 1, 3 } }, { { 3, 2 }, { 1, 0 } } } },
     { "[np.zeros((0, 2)), np.zeros((0, 2))]", "float64", { {}, {} } },
+    { "[np.arange(3)[::-1], np.broadcast_to(np.int64(7), 3)]", "int64", { { 2, 1, 0 }, { 7, 7, 7 } } },
+    { "[np.frombuffer(b'ab', 'u1'), np.array([True, False]), np.arange(2, dtype='i1')]", "int16",
+      { { 97, 98 }, { 1, 0 }, { 0, 1 } } },
+    { "[np.arange(6).reshape(2, 3)[:, ::2], np.zeros((3, 2), 'i8').T[:, 1:]]", "int64",
+      { { { 0, 2 }, { 3, 5 } }, { { 0, 0 }, { 0, 0 } } } },
+    { "[np.arange(2), np.arange(2.), np.arange(2, dtype='u4')]", "float64", { { 0, 1 }, { 0, 1 }, { 0, 1 } } },
     { "[b'ab', bytearray(b'cd')]", "uint8", { { 97, 98 }, { 99, 100 } } },
     { "[np.arange(2), memoryview(__import__('array').array('h', [7, 8]))]", "int64", { { 0, 1 }, { 7, 8 } } },
   } do
@@ -292,6 +298,17 @@ describe("asarray of lists of arrays", function()
       { after.tensors - before.tensors, after.storages - before.storages, after.external_bytes - before.external_bytes })
     assert.equal(99 + 49, t[{ 50, 100 }])
     t:release()
+  end)
+
+  it("asks for the protocols that it may, and no others", function()
+    local x = eval "[np.arange(2), np.arange(2) + 1]"
+    for _, protocols in ipairs { { "dlpack" }, { "buffer" }, { "array_interface", "dlpack" }, { "array" } } do
+      local t = asarray(x, { protocols = protocols })
+      assert.same({ { 0, 1 }, { 1, 2 } }, t:totable())
+      t:release()
+    end
+    raises("no_protocol", "asarray: x[0]: numpy.ndarray has none of the protocols cai, but others", asarray, x,
+      { protocols = { "cai" } })
   end)
 
   it("casts while it copies", function()

@@ -118,6 +118,20 @@ static int element_write(char *data, int dtype, Py_ssize_t i, const number *n) {
   }
 }
 
+/* The usual numbers, as they usually are stored. 0 for all others. */
+static int usual_write(char *data, int dtype, Py_ssize_t i, PyObject *object) {
+  PyObject *type = xchg__py_type(object);
+  int overflow;
+  if (dtype == XCHG_DTYPE_FLOAT64 && type == xchg__py.PyFloat_Type) {
+    ((double *)data)[i] = xchg__py.PyFloat_AsDouble(object);
+    return 1;
+  }
+  if (dtype != XCHG_DTYPE_INT64 || type != xchg__py.PyLong_Type)
+    return 0;
+  ((int64_t *)data)[i] = xchg__py.PyLong_AsLongLongAndOverflow(object, &overflow);
+  return overflow == 0;
+}
+
 /* "x[1][0]": the place of element `i` in the shape at stack index 3, as xchg__sequence_write names it. */
 static const char *place_of(lua_State *L, char *out, size_t size, Py_ssize_t i) {
   int ndim = (int)lua_objlen(L, 3), ones = (int)luaL_optinteger(L, 8, 0);
@@ -156,6 +170,8 @@ int xchg__sequence_write(lua_State *L) {
     number n;
     if (object == NULL) /* somebody has found the list */
       return xchg__exception_raise(L);
+    if (usual_write(tensor->_data, tensor->_dtype, to + i, object))
+      continue;
     if (!number_read(&n, object) || !element_write(tensor->_data, tensor->_dtype, to + i, &n)) {
       char place[512], text[64];
       xchg__py.PyErr_Clear();

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/tensor.h"
+#include "exchange/ndarray.h"
 #include "exchange/offer.h"
 #include "exchange/refusal.h"
 #include "lua/raise.h"
@@ -13,7 +14,7 @@
 
 enum {
   LEAVES_INDEX = 4,    /* of `leaves` on Lua's stack */
-  LEAVES_ROOM = 1024,  /* at first */
+  LEAVES_ROOM = 512,   /* more than is needed */
   MAX_COUNT_BITS = 40, /* more elements are no list that fits into memory */
   LEAF_ARRAY = 0x80,
   LEAF_GAP = 0x40 /* beside the depth, which is at most XCHG_MAX_NDIM */
@@ -114,8 +115,8 @@ static PyObject *number_own(lua_State *L, PyObject *object) {
   return xchg__door_own(L, number);
 }
 
-/* Notes what kind of number it is. */
-static void number_note(walk *w, PyObject *number) {
+/* Notes what kind of number it is, and would be in the list at `place`. Twice is as good as once. */
+static void number_note(walk *w, PyObject *number, int64_t place) {
   PyObject *type = xchg__py_type(number);
   long long value;
   int overflow;
@@ -132,7 +133,7 @@ static void number_note(walk *w, PyObject *number) {
       xchg__py.PyLong_AsUnsignedLongLong(number);
     }
     if ((overflow < 0 || xchg__py.PyErr_Occurred() != NULL) && w->huge == 0)
-      w->huge = (int64_t)xchg__py.PyList_Size(w->list) + 1;
+      w->huge = place + 1;
     if (xchg__py.PyErr_Occurred() != NULL)
       xchg__py.PyErr_Clear();
   } else if (xchg__py.PyType_IsSubtype(type, xchg__py.PyComplex_Type)) {
@@ -142,14 +143,14 @@ static void number_note(walk *w, PyObject *number) {
   }
 }
 
-/* Writes down what the leaf is that comes next. */
-static void leaf_note(lua_State *L, walk *w, int leaf) {
+/* Writes down what the next `count` leaves are. */
+static void leaf_note(lua_State *L, walk *w, int leaf, int64_t count) {
   if (w->leaf < 0)
     w->leaf = leaf;
   if (w->leaves == NULL && leaf == w->leaf)
     return;
-  if (w->count >= w->room) {
-    int64_t room = w->count < LEAVES_ROOM / 2 ? LEAVES_ROOM : 2 * w->count;
+  if (w->count + count > w->room) {
+    int64_t room = 2 * (w->count + count) + LEAVES_ROOM;
     unsigned char *leaves = lua_newuserdata(L, (size_t)room);
     if (w->leaves == NULL)
       memset(leaves, w->leaf, (size_t)w->count);
@@ -159,7 +160,7 @@ static void leaf_note(lua_State *L, walk *w, int leaf) {
     w->leaves = leaves;
     w->room = room;
   }
-  w->leaves[w->count] = (unsigned char)leaf;
+  memset(w->leaves + w->count, leaf, (size_t)count);
 }
 
 static void list_add(lua_State *L, walk *w, PyObject *object) {
@@ -176,8 +177,8 @@ static void number_add(lua_State *L, walk *w, int depth, PyObject *object) {
     refuse_ragged(L, w, depth, object);
   if (xchg__offer_builtin(object) != XCHG_OFFER_SCALAR)
     object = number_own(L, object);
-  number_note(w, object);
-  leaf_note(L, w, depth);
+  number_note(w, object, w->count);
+  leaf_note(L, w, depth, 1);
   list_add(L, w, object);
   xchg__door_drop(mark);
 }
@@ -185,11 +186,29 @@ static void number_add(lua_State *L, walk *w, int depth, PyObject *object) {
 /* Its dimensions are not known yet, and so not whether it fits. */
 static void array_add(lua_State *L, walk *w, int depth, PyObject *object) {
   w->has_array = 1;
-  leaf_note(L, w, depth | LEAF_ARRAY);
+  leaf_note(L, w, depth | LEAF_ARRAY, 1);
   list_add(L, w, object);
 }
 
 static void walk_any(lua_State *L, walk *w, int depth, PyObject *object);
+
+/* A row of nothing but numbers of Python's own, at once. 0 where it is not that, or does not fit. */
+static int numbers_add(lua_State *L, walk *w, int depth, PyObject *items, Py_ssize_t length) {
+  if (depth != (w->rank < 0 ? w->ndim : w->rank))
+    return 0;
+  for (Py_ssize_t i = 0; i < length; i++) {
+    PyObject *object = xchg__py.PyTuple_GetItem(items, i);
+    if (xchg__offer_builtin(object) != XCHG_OFFER_SCALAR)
+      return 0;
+    number_note(w, object, w->count + i);
+  }
+  w->rank = depth;
+  leaf_note(L, w, depth, length);
+  if (xchg__py.PyList_SetSlice(w->list, (Py_ssize_t)w->count, (Py_ssize_t)w->count, items) != 0)
+    xchg__exception_raise(L);
+  w->count += length;
+  return 1;
+}
 
 static void extent_add(lua_State *L, walk *w, Py_ssize_t length) {
   double count = (double)length;
@@ -221,10 +240,10 @@ static void walk_rows(lua_State *L, walk *w, int depth, PyObject *object) {
     if (w->rank < 0)
       w->rank = depth + 1;
     w->has_gap = 1;
-    leaf_note(L, w, depth | LEAF_GAP);
+    leaf_note(L, w, depth | LEAF_GAP, 1);
     list_add(L, w, xchg__py._Py_NoneStruct);
   }
-  for (Py_ssize_t i = 0; i < length; i++) {
+  for (Py_ssize_t i = numbers_add(L, w, depth + 1, items, length) ? length : 0; i < length; i++) {
     w->place[depth] = i;
     walk_any(L, w, depth + 1, xchg__py.PyTuple_GetItem(items, i));
   }
@@ -235,7 +254,7 @@ static void walk_any(lua_State *L, walk *w, int depth, PyObject *object) {
   xchg__offer offer = xchg__offer_builtin(object);
   int is_array = 0;
   if (offer == XCHG_OFFER_NOTHING) {
-    is_array = xchg__offer_any(object, xchg__offer_absent(object));
+    is_array = xchg__ndarray_is(object) || xchg__offer_any(object, xchg__offer_absent(object));
     if (!is_array)
       offer = xchg__offer_plain(object);
   }

@@ -114,6 +114,7 @@
   R(Py_ssize_t, PyList_Size, (PyObject *))                                                                             \
   R(int, PyList_SetItem, (PyObject *, Py_ssize_t, PyObject *)) /* steals */                                            \
   R(int, PyList_Append, (PyObject *, PyObject *))                                                                      \
+  R(int, PyList_SetSlice, (PyObject *, Py_ssize_t, Py_ssize_t, PyObject *))                                            \
   R(PyObject *, PyDict_New, (void))                                                                                    \
   R(int, PyDict_SetItem, (PyObject *, PyObject *, PyObject *))                                                         \
   R(int, PyDict_SetItemString, (PyObject *, const char *, PyObject *))                                                 \
