@@ -178,17 +178,24 @@ demo:
 # of CUDA's ask compilers and files.
 schedules ?= random:1
 busted = $(LUAJIT) "$$(command -v busted)" --ignore-lua
-unordered := $(patsubst %,spec/cuda_%_spec.lua,behaviours cache compile find mangled prototype signature sim)
-ordered := $(filter-out $(unordered),$(sort $(wildcard spec/cuda_*_spec.lua)))
+unordered := $(patsubst %,spec/cuda_%_spec.lua,behaviours cache compile find lost mangled prototype signature sim)
+part_cuda := $(sort $(wildcard spec/cuda_*_spec.lua)) spec/kernels_spec.lua
+part_others := $(filter-out $(part_cuda),$(sort $(wildcard spec/*_spec.lua)))
+part_ordered := $(filter-out $(unordered),$(filter spec/cuda_%,$(part_cuda)))
+run_part = XCHG_TEST_PART=$(1) $(busted) $(part_$(1))
 in_orders = for schedule in $(schedules); do echo "XCHG_SIM_SCHEDULE=$$schedule:"; \
-  XCHG_SIM_SCHEDULE=$$schedule $(busted) $(ordered) || failed=1; done
+  XCHG_SIM_SCHEDULE=$$schedule $(call run_part,ordered) || failed=1; done
 
-##test          every spec, CUDA's in two orders; SPEC=spec/x_spec.lua for some, SEED=n to repeat, ARGS= for busted
+##test          every spec, CUDA's in two orders beside all others; SPEC=spec/x_spec.lua or PART=cuda, others or ordered
+##              for some, SEED=n to repeat, ARGS= for busted
 test:
 	@./bootstrap setup test
 	$(sub) c-tests
-	@$(run) $(busted) $(if $(SEED),--seed=$(SEED)) $(ARGS) $(SPEC) || failed=1; \
-	  $(if $(SPEC)$(ARGS)$(SEED),,$(in_orders);) exit $${failed:-0}
+	@$(run) $(if $(SPEC)$(PART)$(ARGS)$(SEED), \
+	  XCHG_TEST_PART=$(PART) $(busted) $(if $(SEED),--seed=$(SEED)) $(ARGS) $(or $(SPEC),$(part_$(PART))), \
+	  others=$$(mktemp); trap 'rm -f "$$others"' EXIT; trap 'exit 130' INT TERM; \
+	  $(call run_part,others) >"$$others" 2>&1 & \
+	  $(call run_part,cuda) || failed=1; $(in_orders); wait $$! || failed=1; cat "$$others"; exit $${failed:-0})
 
 ##test-orders   CUDA's specs in other orders of operations: schedules="eager random:1 random:2"
 test-orders:

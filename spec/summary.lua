@@ -72,7 +72,14 @@ return function(options)
   end)
 
   busted.subscribe({ "exit" }, function()
-    if failures() > 0 and seed then write("\nagain in this order: make test SEED=", tostring(seed), "\n") end
+    if failures() > 0 and seed then
+      local words = { "make test" }
+      for _, row in ipairs { { "XCHG_TEST_PART", "PART" }, { "XCHG_SIM_SCHEDULE", "XCHG_SIM_SCHEDULE" } } do
+        local value = os.getenv(row[1]) or ""
+        if value ~= "" then words[#words + 1] = row[2] .. "=" .. value end
+      end
+      write("\nagain in this order: ", table.concat(words, " "), " SEED=", tostring(seed), "\n")
+    end
     return write(("\n%d passed, %d failed, %d skipped\n"):format(handler.successesCount, failures(),
       handler.pendingsCount))
   end)

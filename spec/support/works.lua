@@ -224,4 +224,22 @@ works("memory that is dropped while streams still use it", function()
   py.collect()
 end)
 
+-- Only asked where a call has failed: they do not fail.
+local TELLING = { cudaGetLastError = true, cudaGetErrorName = true, cudaGetErrorString = true }
+
+--- The functions of CUDA that `run` calls, sorted: { name =, count = }.
+function M.calls(run)
+  local before, names = cuda.sim.stats(), {}
+  run()
+  local after = cuda.sim.stats()
+  for name, count in pairs(after) do
+    if name:find "^cu[%u]" or name:find "^cuda%u" then
+      local n = count - before[name]
+      if n > 0 and not TELLING[name] then names[#names + 1] = { name = name, count = n } end
+    end
+  end
+  table.sort(names, function(a, b) return a.name < b.name end)
+  return names
+end
+
 return M
