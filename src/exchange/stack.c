@@ -15,14 +15,14 @@ static int is_host(int32_t device_type) {
 /* What all parts have in common. */
 typedef struct {
   int32_t ndim;
-  const int64_t *shape; /* borrowed: the first part's */
+  const int64_t *shape; /* borrowed: the first part's; may be NULL without dimensions */
   int64_t numel;
   int32_t first, other; /* dtypes */
 } common;
 
 /* 0 where a part does not fit. Nor does a third dtype: what holds all is not what holds the first two and the third. */
 static int common_add(common *all, const int64_t *shape, int32_t ndim, int32_t dtype) {
-  if (ndim != all->ndim || memcmp(shape, all->shape, (size_t)ndim * sizeof *shape) != 0)
+  if (ndim != all->ndim || (ndim > 0 && memcmp(shape, all->shape, (size_t)ndim * sizeof *shape) != 0))
     return 0;
   if (all->other == all->first)
     all->other = dtype;
@@ -55,7 +55,8 @@ static int make(xchg_slots *slots, xchg_tensor *out, xchg_tensor *place, const c
   if (dtype == XCHG_DTYPE_NONE || how->ndim + all->ndim > XCHG_MAX_NDIM)
     return XCHG_IS_SEQUENCE;
   memcpy(shape, how->shape, (size_t)how->ndim * sizeof *shape);
-  memcpy(shape + how->ndim, all->shape, (size_t)all->ndim * sizeof *shape);
+  if (all->ndim > 0)
+    memcpy(shape + how->ndim, all->shape, (size_t)all->ndim * sizeof *shape);
   code = xchg_tensor_empty(&slots->head, out, dtype, how->ndim + all->ndim, shape, 0, err);
   if (code != 0)
     return code;
