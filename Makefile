@@ -197,6 +197,10 @@ test:
 	  $(call run_part,others) >"$$others" 2>&1 & \
 	  $(call run_part,cuda) || failed=1; $(in_orders); wait $$! || failed=1; cat "$$others"; exit $${failed:-0})
 
+##test-all      the same with TensorFlow, Paddle and CuPy besides: 5 GB, in .venv-big
+test-all: export XCHG_TEST_SET := big
+test-all: test
+
 ##test-orders   CUDA's specs in other orders of operations: schedules="eager random:1 random:2"
 test-orders:
 	@./bootstrap setup test
