@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "exchange/adopt.h"
+#include "exchange/ndarray.h"
 #include "exchange/producer.h"
 #include "exchange/refusal.h"
 
@@ -50,6 +51,21 @@
 
 xchg__python_table xchg__py;
 xchg__producer_names xchg__names;
+
+/* NumPy's own arrays are read elsewhere. */
+int xchg__ndarray_is(PyObject *object) {
+  EXPECT(object->kind == OBJECT);
+  return 0;
+}
+int xchg__from_ndarray(xchg__request *request, xchg_tensor *out, PyObject *object, int protocol, xchg_error *err) {
+  (void)request;
+  (void)out;
+  (void)object;
+  (void)protocol;
+  (void)err;
+  EXPECT(0);
+  return 1;
+}
 
 int xchg__producer_prepare(void) {
   static PyObject name = {.kind = TEXT, .references = 1, .text = "__cuda_array_interf"};

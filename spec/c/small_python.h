@@ -19,7 +19,12 @@ struct PyObject {
   Py_ssize_t dims[3 * XCHG_MAX_NDIM];
   int liar; /* `view` is what its buffer says */
   Py_buffer view;
+  const char *name; /* of a capsule, as what it points to */
+  void *pointer;
+  PyCapsule_Destructor destructor;
 };
+
+int xchg__py_has_plain_heads; /* these have other ones */
 
 static PyObject none = {.kind = NONE, .references = 1}, types[KINDS], attribute_error, other_error;
 static PyObject *pending;
@@ -42,6 +47,8 @@ static void fake_dec(PyObject *object) {
   if (object == NULL || --object->references > 0 || object->kind == NONE || object->kind == TYPE)
     return;
   EXPECT(object->references == 0);
+  if (object->destructor != NULL)
+    object->destructor(object);
   for (int i = 0; i < object->count; i++)
     fake_dec(object->members[i]);
   free(object);
