@@ -70,7 +70,7 @@ def refused(make):
       print(pcall(py.eval, "__import__('cupy').zeros(3)"))
     ]==], { env = { XCHG_CUDA = "sim" } })
     assert.equal(0, other.status, other.stderr)
-    assert.truthy(other.stdout:find("^false\tCUDARuntimeError"), other.stdout)
+    assert.truthy(other.stdout:find("^false\t.*CUDARuntimeError"), other.stdout)
     assert.truthy(other.stderr:find("a statically linked CUDA runtime", 1, true), other.stderr)
   end)
 end)
