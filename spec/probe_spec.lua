@@ -95,6 +95,64 @@ class Double:
     assert.equal("bfloat16", agrees(eval "np.ones(2, __import__('ml_dtypes').bfloat16)").dtype)
   end)
 
+  it("tells what asarray would do, of objects with any set of doors that do anything", function()
+    local make = py.get(py.exec([[
+import random
+memory = np.arange(8.0)
+GOOD = {"__cuda_array_interface__": {"shape": (4,), "typestr": "<f8", "data": (memory.ctypes.data, False), "version": 3},
+        "__array_struct__": memory.__array_struct__, "__array_interface__": memory.__array_interface__}
+class Mute(Exception):
+    def __str__(self): raise RuntimeError("no text")
+    __repr__ = __str__
+ODD = [None, 3, "x", b"", (), {}, [], 2.5, (1, 0), True, np.zeros(2), np.array(["a"]), np.ma.array([1.0], mask=[1]),
+       np.zeros(17, "u1")[1:].view("f8")] + [BufferError("b"), AttributeError("a"), TypeError("'max_version'"), MemoryError(),
+       TypeError("unexpected keyword argument 'copy'"), RecursionError(), StopIteration(), Mute(), OSError(2, "\\ud800")] * 2
+
+def do(value, good=None):
+    if isinstance(value, Exception): raise value
+    return good() if value is do and good else value
+
+def make(seed):
+    draw = random.Random(seed)
+    def pick(good): return good if draw.random() < 0.4 else draw.choice(ODD)
+    body = {}
+    if draw.random() < 0.5:
+        answer, place = pick(do), pick((1, 0))
+        body["__dlpack__"] = lambda self, **keywords: do(answer, lambda: memory.__dlpack__(**keywords))
+        if draw.random() < 0.8: body["__dlpack_device__"] = lambda self: do(place)
+    for name, good in GOOD.items():
+        if draw.random() < 0.4:
+            value = pick(good)
+            body[name] = property(lambda self, value=value: do(value)) if draw.random() < 0.7 else value
+    for name, good in (("__array__", memory), ("__len__", 2), ("__iter__", iter(())), ("__float__", 2.5), ("__bool__", True)):
+        if draw.random() < 0.15: body[name] = lambda self, *rest, value=pick(good): do(value)
+    if draw.random() < 0.1:
+        other = draw.choice(ODD)
+        body["__getattr__"] = lambda self, name: do(other)
+    base = draw.choice([object] * 6 + [bytearray, list, dict, np.ndarray])
+    kind = type("T", (base,), body)
+    return memory.view(kind) if base is np.ndarray else kind()
+]], ns), "make")
+    local seed = os.time() % 2 ^ 31
+    for n = seed, seed + tonumber(os.getenv "XCHG_TEST_SEEDS" or 1) * 400 do
+      local done, t = pcall(xchg.asarray, make(n))
+      local found, reason = probe(make(n))
+      if not done then
+        -- They are words of two functions, on two objects.
+        local function plain(text) return (text:gsub("0x%x+", ""):gsub("^%l[%w_]*: ", "")) end
+        local same = t.code == "no_protocol" or plain(t.message) == plain(tostring(reason))
+        assert(not found and (same or reason:find("whose elements asarray copies", 1, true)), n .. ": " .. t.message)
+      elseif t.protocol == "lua" then
+        assert(not found, n)
+      else
+        assert(found and found.protocol == t.protocol and found.dtype == t.dtype, n .. ": " .. tostring(reason))
+      end
+      if done then t:release() end
+      assert(eval "1 + 1" == 2, n)
+    end
+    make = nil -- luacheck: ignore
+  end)
+
   it("passes a Ctrl-C on, and opinions of other kinds never", function()
     for _, name in ipairs { "KeyboardInterrupt", "SystemExit" } do
       local e = capsules.fails(probe, eval("type('T', (), {'__array_interface__': property(lambda s: "
