@@ -44,11 +44,11 @@ end
 
 -- Runs fn while the nth call of a function answers `code`. Returns whether it came to that, and what pcall says.
 local function failing(name, nth, code, fn)
-  local before = cuda.sim.stats()[name]
+  local before = cuda.sim.stats(name)
   cuda.sim.fail(name, nth, code)
   local done, e = pcall(fn)
   cuda.sim.fail()
-  return cuda.sim.stats()[name] - before >= nth, done, e
+  return cuda.sim.stats(name) - before >= nth, done, e
 end
 
 local function check_state(streams)

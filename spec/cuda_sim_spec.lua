@@ -233,6 +233,9 @@ describe("cuda.sim", function()
     local after = cuda.sim.stats()
     assert.equal(1, after.cudaDeviceSynchronize - before.cudaDeviceSynchronize)
     assert.equal(0, after.no_such_counter)
+    for name, count in pairs(after) do assert.equal(count, cuda.sim.stats(name), name) end
+    assert.equal(0, cuda.sim.stats "no_such_counter")
+    raises("wrong_type", "cuda.sim.stats: a counter is named by a string, got 1", cuda.sim.stats, 1)
   end)
 
   it("reads settings and sets them", function()

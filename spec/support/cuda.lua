@@ -135,7 +135,7 @@ function M.balance()
   if M.real then return function() end end
   settle()
   local before = {}
-  for _, name in ipairs(LIVE) do before[name] = cuda.sim.stats()[name] end
+  for _, name in ipairs(LIVE) do before[name] = cuda.sim.stats(name) end
   return function()
     settle()
     local lost, now = {}, cuda.sim.stats()

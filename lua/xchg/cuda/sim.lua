@@ -21,6 +21,8 @@ size_t xsim_stats(char *text, size_t room);
 size_t xsim_step(size_t count);
 ]]
 
+local UNKNOWN = 0xffffffffffffffffULL
+
 local simulator
 
 -- The simulator's functions. Raises where CUDA is not the simulated device.
@@ -118,14 +120,23 @@ end
 
 --- Counters that are not zero: calls of each function, "launches", and what is alive ("allocations", "bytes",
 --- "streams", "events", "graphs", "libraries", "pinned", ...). Others read as 0.
----@return table<string, integer>
-function M.stats()
-  local sim = control("cuda.sim.stats")
+---@param name? string  only this one: a number then, in a hundredth of the time
+---@return table<string, integer>|integer
+function M.stats(name)
+  local where = "cuda.sim.stats"
+  local sim = control(where)
+  if name ~= nil then
+    if type(name) ~= "string" then
+      error_.raise("wrong_type", "%s: a counter is named by a string, got %s", where, check.describe(name))
+    end
+    local count = sim.xsim_stat(name)
+    return count == UNKNOWN and 0 or tonumber(count)
+  end
   local room = tonumber(sim.xsim_stats(nil, 0)) + 4096
   local text = ffi.new("char[?]", room)
   sim.xsim_stats(text, room)
   local out = {}
-  for name, value in ffi.string(text):gmatch("(%S+) (%d+)\n?") do out[name] = tonumber(value) end
+  for each, value in ffi.string(text):gmatch("(%S+) (%d+)\n?") do out[each] = tonumber(value) end
   return setmetatable(out, { __index = function() return 0 end })
 end
 
