@@ -156,7 +156,7 @@ describe("__array_interface__", function()
   local cure = "the producer must give"
   check_refusals(from_interface, {
     { "no attribute", "object()", "no_protocol", "object has no __array_interface__ (AttributeError" },
-    { "a property that raises", "Raising(RuntimeError('busy'))", "refused", "Raising refuses: RuntimeError: busy" },
+    { "a property that raises", "Raising(RuntimeError('busy'))", "refused", "array_interface: Raising refuses: RuntimeError: busy" },
     { "a property that is absent", "Raising(AttributeError('no'))", "no_protocol", "AttributeError: no" },
     { "no dict", "Given(3)", "bad_descriptor", "__array_interface__ is 3; the producer must return a dict" },
     { "None", "Given(None)", "bad_descriptor", "__array_interface__ is None" },
@@ -274,7 +274,7 @@ describe("__array_struct__", function()
   local capsule = "the producer must return a PyCapsule without a name, of a PyArrayInterface"
   check_refusals(from_struct, {
     { "no attribute", "object()", "no_protocol", "object has no __array_struct__ (AttributeError" },
-    { "a property that raises", "Raising(ValueError('busy'))", "refused", "Raising refuses: ValueError: busy" },
+    { "a property that raises", "Raising(ValueError('busy'))", "refused", "array_struct: Raising refuses: ValueError: busy" },
     { "no capsule", "Given(3, '__array_struct__')", "bad_descriptor", "__array_struct__ is 3; " .. capsule },
     { "None", "Given(None, '__array_struct__')", "bad_descriptor", "__array_struct__ is None; " .. capsule },
     { "a capsule with a name", "Struct(named=True)", "bad_descriptor", capsule },

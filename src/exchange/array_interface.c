@@ -7,7 +7,6 @@
 #include "exchange/interface.h"
 
 #define PROTOCOL "array_interface"
-#define WHERE "asarray"
 
 static int read_version(PyObject *dict, xchg_error *err) {
   PyObject *value = xchg__interface_field(dict, "version");
@@ -58,7 +57,7 @@ static int import_address(xchg__request *request, xchg_tensor *out, xchg__interf
   if (code == 0)
     code = xchg__interface_check_host(&checked, array, PROTOCOL, err);
   if (code == 0 && array->readonly && request->writable)
-    code = xchg__buffer_refuse_readonly(object, WHERE, err);
+    code = xchg__buffer_refuse_readonly(object, PROTOCOL, err);
   if (code != 0)
     return code;
   checked.description.protocol = XCHG_PROTOCOL_ARRAY_INTERFACE;
@@ -89,7 +88,7 @@ static int import_buffer(xchg__request *request, xchg_tensor *out, xchg__interfa
   if (!xchg__py.PyObject_CheckBuffer(holder))
     return xchg__interface_bad(PROTOCOL, "data", data,
                                "the producer must give a tuple (address, read-only) or an object with a buffer", err);
-  buffer = xchg__buffer_hold(holder, PyBUF_SIMPLE, request->writable, WHERE, err);
+  buffer = xchg__buffer_hold(holder, PyBUF_SIMPLE, request->writable, PROTOCOL, err);
   if (buffer == NULL)
     return err->code;
   array->tensor.data = buffer->view.buf;
@@ -131,7 +130,8 @@ int xchg__from_array_interface(xchg__request *request, xchg_tensor *out, PyObjec
     return code;
   dict = xchg__py.PyObject_GetAttrString(object, "__array_interface__");
   if (dict == NULL)
-    return xchg__interface_refuse_attribute(object, WHERE, "__array_interface__", "another protocol may take it", err);
+    return xchg__interface_refuse_attribute(object, PROTOCOL, "__array_interface__", "another protocol may take it",
+                                            err);
   code = import(request, out, dict, object, err);
   if (code != 0)
     xchg__py.Py_DecRef(dict);

@@ -9,7 +9,6 @@
 #include "exchange/typestr.h"
 
 #define PROTOCOL "array_struct"
-#define WHERE "asarray"
 
 /* NumPy's PyArrayInterface: what the capsule points at. */
 typedef struct {
@@ -96,7 +95,7 @@ static int import(xchg__request *request, xchg_tensor *out, PyObject *capsule, P
   if (code == 0)
     code = xchg__interface_check_host(&checked, &array, PROTOCOL, err);
   if (code == 0 && array.readonly && request->writable)
-    code = xchg__buffer_refuse_readonly(object, WHERE, err);
+    code = xchg__buffer_refuse_readonly(object, PROTOCOL, err);
   if (code != 0)
     return code;
   checked.description.protocol = XCHG_PROTOCOL_ARRAY_STRUCT;
@@ -110,7 +109,7 @@ int xchg__from_array_struct(xchg__request *request, xchg_tensor *out, PyObject *
     return code;
   capsule = xchg__py.PyObject_GetAttrString(object, "__array_struct__");
   if (capsule == NULL)
-    return xchg__interface_refuse_attribute(object, WHERE, "__array_struct__", "another protocol may take it", err);
+    return xchg__interface_refuse_attribute(object, PROTOCOL, "__array_struct__", "another protocol may take it", err);
   code = import(request, out, capsule, object, err);
   if (code != 0)
     xchg__py.Py_DecRef(capsule);
