@@ -29,58 +29,7 @@ end)
 
 teardown(function() list, producer, fates = nil, nil, {} end)
 
-local function text(name) return name ~= nil and ffi.string(name):sub(1, 40) or "(NULL)" end
-
-local function describe_case(door, seed, i, record, kind)
-  local managed = kind == "versioned" and record.versioned or record.legacy
-  local t = managed.tensor
-  local shape, strides = {}, {}
-  for d = 0, math.max(0, math.min(64, t.ndim)) - 1 do
-    shape[#shape + 1], strides[#strides + 1] = tostring(record.shape[d]), tostring(record.strides[d])
-  end
-  return ("%s, seed %d, case %d: %s %s flags %s device (%d, %d) dtype (%d, %d, %d) ndim %d shape %s strides %s data %s "
-    .. "+ %s"):format(door, seed, i, kind, kind == "versioned" and managed.major .. "." .. managed.minor or "",
-      kind == "versioned" and tostring(managed.flags) or "", t.device_type, t.device_id, t.code, t.bits, t.lanes,
-      t.ndim, t.shape == nil and "NULL" or table.concat(shape, ","),
-      t.strides == nil and "NULL" or table.concat(strides, ","),
-      tostring(t.data), tostring(t.byte_offset))
-end
-
--- What a tensor must be, before and after the producer's arrays are spoiled.
-local function check_tensor(wrong, t, record, kind, oracle)
-  local managed = kind == "versioned" and record.versioned or record.legacy
-  local tensor = managed.tensor
-  local ndim, first = tensor.ndim, ffi.cast("uint8_t *", tensor.data) + tensor.byte_offset
-  local shape, strides, compact = {}, {}, 1LL
-  for d = ndim - 1, 0, -1 do
-    shape[d] = record.shape[d]
-    strides[d] = tensor.strides ~= nil and record.strides[d] or compact
-    compact = compact * record.shape[d]
-  end
-  for d = 0, 65 do record.shape[d], record.strides[d] = -5, 2LL^62 end
-  if t.dtype ~= oracle.dtype then wrong("the dtype is " .. t.dtype) end
-  if t.device ~= oracle.device then wrong("the device is " .. t.device) end
-  if t._numel ~= compact then wrong("it has " .. tostring(t._numel) .. " elements") end -- exactly
-  if t.readonly ~= oracle.readonly then wrong("readonly is " .. tostring(t.readonly)) end
-  if t._ndim ~= ndim then wrong("it has " .. t._ndim .. " dimensions") end
-  if t._ptr ~= first then wrong("its address is " .. tostring(t._ptr)) end
-  for d = 0, ndim - 1 do
-    if ffi.cast("int64_t", t._shape[d]) ~= shape[d] then wrong("an extent is " .. tostring(t._shape[d])) end
-    if oracle.numel ~= 0 and shape[d] > 1 and t._strides[d] ~= strides[d] then
-      wrong("a stride is " .. tostring(t._strides[d]))
-    end
-  end
-  if oracle.wild or t._rank < 0 or oracle.numel == 0 then return end
-  if oracle.dtype ~= "uint8" and oracle.dtype ~= "int32" then return end
-  local first_place, last_place, offset = {}, {}, 0
-  for d = 0, ndim - 1 do
-    first_place[d + 1], last_place[d + 1] = 1, tonumber(shape[d])
-    offset = offset + tonumber((shape[d] - 1) * strides[d])
-  end
-  local elements = ffi.cast(oracle.dtype == "uint8" and "uint8_t *" or "int32_t *", first)
-  if t:at(unpack(first_place)) ~= elements[0] then wrong "its first element is another" end
-  if t:at(unpack(last_place)) ~= elements[offset] then wrong "its last element is another" end
-end
+local text = forge.text
 
 -- ---- doors --------------------------------------------------------------------------------------------
 -- Each takes the capsule and what the oracle says, and gives what pcall gives; the oracle is told what else it must be.
@@ -209,7 +158,7 @@ local function check_taken(wrong, i, t, capsule, name, record, kind, oracle)
   if oracle.refused then wrong "it is taken" end
   if text(C.PyCapsule_GetName(capsule)) ~= "used_" .. text(name) then wrong "the capsule is not named used" end
   if C.PyCapsule_GetDestructor(capsule) ~= nil then wrong "the capsule has its destructor" end
-  if not oracle.copy then check_tensor(wrong, t, record, kind, oracle) end
+  if not oracle.copy then forge.check(wrong, t, record, kind, oracle) end
   local again, e = pcall(xchg.from_dlpack, py.get(list, i))
   if again or e.code ~= "bad_capsule" then wrong "it is taken twice" end
   if oracle.owner and not py.is(t.owner, oracle.owner) then wrong "its owner is another" end
@@ -245,13 +194,13 @@ local function check_case(door, seed, i)
   local kind = forge.random(2) == 0 and "legacy" or "versioned"
   local tensor = forge.fill(record, kind)
   local capsule, name, destructor = forge.capsule(record, kind, address, i)
-  local oracle = forge.judge(record, kind, name)
+  local oracle = forge.judge(record, kind, name or false)
   oracle.kind, oracle.id, oracle.ndim = tensor.device_type, tensor.device_id, tensor.ndim
   if forge.CUDA[oracle.kind] then forge.ask_cuda(oracle) end
   local shown
   local function wrong(what) error(what .. ": " .. shown() .. ", named " .. text(name), 0) end
   local as_made = ffi.new("forge_record", record)
-  function shown() return describe_case(door[1], seed, i, as_made, kind) end
+  function shown() return ("%s, seed %d, case %d: %s"):format(door[1], seed, i, forge.describe(as_made, kind)) end
   local managed = kind == "versioned" and record.versioned or record.legacy
   local deletes = managed.deleter ~= nil and 1 or 0
   local done, t = door[2](py.get(list, i), oracle, wrong)

@@ -217,16 +217,16 @@ end
 -- Products and sums of 64-bit numbers as doubles tell what surely fits and what surely does not.
 local FITS, BEYOND = 2^62, 2^66
 
---- What a tensor is: `codes`, of the errors that it may be refused with; `refused`, whether it must be (where
---- arithmetic at the limits decides it may be either); `wild` where its elements are not in M.memory; and its dtype,
---- device, number of elements and dimensions.
+--- What a tensor is in a capsule of that name, or without one: `codes`, of the errors that it may be refused with;
+--- `refused`, whether it must be (where arithmetic at the limits decides it may be either); `wild` where its elements are
+--- not in M.memory; and its dtype, device, number of elements and dimensions.
 function M.judge(record, kind, capsule_name)
   local versioned = kind == "versioned"
   local managed = versioned and record.versioned or record.legacy
   local tensor = managed.tensor
   local out = { codes = {}, refused = false, wild = true }
   local function refuse(code) out.codes[code], out.refused = true, true end
-  if capsule_name ~= (versioned and VERSIONED or LEGACY) then
+  if capsule_name ~= nil and capsule_name ~= (versioned and VERSIONED or LEGACY) then
     refuse "bad_capsule" -- and nothing can be known of what is in it
     return out
   elseif versioned and managed.major ~= 1 then
@@ -294,6 +294,63 @@ function M.judge(record, kind, capsule_name)
   if row and not handle and (base + offset) % row.align ~= 0 then refuse "bad_descriptor" end
   out.wild = first + low < tonumber(address) or first + high > tonumber(address + M.MEMORY)
   return out
+end
+
+-- ---- comparing -----------------------------------------------------------------------------------------
+
+--- A capsule's name, for messages.
+function M.text(static) return static ~= nil and ffi.string(static):sub(1, 40) or "(NULL)" end
+
+--- What a record holds.
+function M.describe(record, kind)
+  local managed = kind == "versioned" and record.versioned or record.legacy
+  local t = managed.tensor
+  local shape, strides = {}, {}
+  for d = 0, math.max(0, math.min(64, t.ndim)) - 1 do
+    shape[#shape + 1], strides[#strides + 1] = tostring(record.shape[d]), tostring(record.strides[d])
+  end
+  return ("%s %s flags %s device (%d, %d) dtype (%d, %d, %d) ndim %d shape %s strides %s data %s + %s"):format(kind,
+    kind == "versioned" and managed.major .. "." .. managed.minor or "",
+    kind == "versioned" and tostring(managed.flags) or "0", t.device_type, t.device_id, t.code, t.bits, t.lanes, t.ndim,
+    t.shape == nil and "NULL" or table.concat(shape, ","), t.strides == nil and "NULL" or table.concat(strides, ","),
+    tostring(t.data), tostring(t.byte_offset))
+end
+
+--- Compares a tensor with the record that it is of, whose arrays are spoiled first: wrong(what) is called where they
+--- differ.
+function M.check(wrong, t, record, kind, oracle)
+  local managed = kind == "versioned" and record.versioned or record.legacy
+  local tensor = managed.tensor
+  local ndim, first = tensor.ndim, ffi.cast("uint8_t *", tensor.data) + tensor.byte_offset
+  local shape, strides, compact = {}, {}, 1LL
+  for d = ndim - 1, 0, -1 do
+    shape[d] = record.shape[d]
+    strides[d] = tensor.strides ~= nil and record.strides[d] or compact
+    compact = compact * record.shape[d]
+  end
+  for d = 0, 65 do record.shape[d], record.strides[d] = -5, 2LL^62 end
+  if t.dtype ~= oracle.dtype then wrong("the dtype is " .. t.dtype) end
+  if t.device ~= oracle.device then wrong("the device is " .. t.device) end
+  if t._numel ~= compact then wrong("it has " .. tostring(t._numel) .. " elements") end -- exactly
+  if t.readonly ~= oracle.readonly then wrong("readonly is " .. tostring(t.readonly)) end
+  if t._ndim ~= ndim then wrong("it has " .. t._ndim .. " dimensions") end
+  if t._ptr ~= first then wrong("its address is " .. tostring(t._ptr)) end
+  for d = 0, ndim - 1 do
+    if ffi.cast("int64_t", t._shape[d]) ~= shape[d] then wrong("an extent is " .. tostring(t._shape[d])) end
+    if oracle.numel ~= 0 and shape[d] > 1 and t._strides[d] ~= strides[d] then
+      wrong("a stride is " .. tostring(t._strides[d]))
+    end
+  end
+  if oracle.wild or t._rank < 0 or oracle.numel == 0 then return end
+  if oracle.dtype ~= "uint8" and oracle.dtype ~= "int32" then return end
+  local first_place, last_place, offset = {}, {}, 0
+  for d = 0, ndim - 1 do
+    first_place[d + 1], last_place[d + 1] = 1, tonumber(shape[d])
+    offset = offset + tonumber((shape[d] - 1) * strides[d])
+  end
+  local elements = ffi.cast(oracle.dtype == "uint8" and "uint8_t *" or "int32_t *", first)
+  if t:at(unpack(first_place)) ~= elements[0] then wrong "its first element is another" end
+  if t:at(unpack(last_place)) ~= elements[offset] then wrong "its last element is another" end
 end
 
 --- CUDA decides of memory that says it is its own, where there is CUDA.
