@@ -115,6 +115,21 @@ describe("asarray takes a column or table as NumPy does", function()
   end)
 end)
 
+describe("a NumPy array that __array__ gives", function()
+  each("numpy ml", "may be of ml_dtypes", function()
+    libraries:exec [[
+class Given:
+    def __init__(self, array): self.array = array
+    def __array__(self, dtype=None, copy=None): return self.array]]
+    local t = xchg.asarray(eval "Given(np.array([1, 2], ml_dtypes.bfloat16))")
+    assert.same({ "bfloat16", "array", { 1, 2 } }, { t.dtype, t.protocol, t:totable() })
+    t:release()
+    raises("refused", "has masked elements", xchg.asarray, eval "Given(np.ma.array([1.0, 2.0], mask=[False, True]))")
+    raises("bad_descriptor", "Given gives a NumPy array that cannot be taken", xchg.asarray,
+      eval "Given(np.zeros(3, 'i1,f8')['f1'])")
+  end)
+end)
+
 describe("a column or table that NumPy makes no numbers of", function()
   local MOMENTS, OBJECTS = "points in time", "means Python objects"
   -- needs, source, what is said of the array that NumPy made
@@ -145,7 +160,9 @@ describe("a column or table that NumPy makes no numbers of", function()
   }
   for _, row in ipairs(REFUSED) do
     each(row[1] .. " numpy", row[2] .. " is refused", function()
-      raises("refused", "DLPack only supports", xchg.asarray, eval(row[2]))
+      local e = raises("unsupported_dtype", " gives a NumPy array that cannot be taken: ", xchg.asarray, eval(row[2]))
+      assert.truthy(e.message:find("^array: p[%w.]+ gives"), e.message)
+      assert.truthy(e.message:find(row[3], 1, true), e.message)
     end)
   end
 

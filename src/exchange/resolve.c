@@ -15,6 +15,7 @@
 #include "exchange/ndarray.h"
 #include "exchange/offer.h"
 #include "exchange/refusal.h"
+#include "exchange/typestr.h"
 
 typedef int (*importer)(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err);
 
@@ -124,27 +125,6 @@ static int is_moment(PyObject *object) {
   return found;
 }
 
-/* ---- dtypes that NumPy has from others -------------------------------------------------------------- */
-
-/* The dtype that an array says its raw items are: ml_dtypes' names are ours. XCHG_DTYPE_NONE for none. */
-static int32_t raw_dtype(PyObject *object) {
-  PyObject *dtype = xchg__py.PyObject_GetAttrString(object, "dtype");
-  PyObject *name = dtype != NULL ? xchg__py.PyObject_GetAttrString(dtype, "name") : NULL;
-  Py_ssize_t length;
-  const char *text = NULL;
-  int32_t found = XCHG_DTYPE_NONE;
-  if (name != NULL)
-    text = xchg__py.PyUnicode_AsUTF8AndSize(name, &length);
-  for (int32_t id = 1; text != NULL && id < XCHG_DTYPE_COUNT; id++)
-    if (strcmp(xchg_dtype_info(id)->name, text) == 0 && xchg_dtype_info(id)->bits % 8 == 0)
-      found = id;
-  if (xchg__py.PyErr_Occurred() != NULL)
-    xchg__py.PyErr_Clear();
-  xchg__py.Py_DecRef(name);
-  xchg__py.Py_DecRef(dtype);
-  return found == XCHG_DTYPE_BFLOAT16 || found > XCHG_DTYPE_LAST_READABLE ? found : XCHG_DTYPE_NONE;
-}
-
 /* ---- the order ------------------------------------------------------------------------------------ */
 
 /* Whether a protocol may be asked after the refusals so far. */
@@ -190,7 +170,7 @@ static int ask_all(xchg__request *request, xchg_tensor *out, PyObject *object, u
       continue;
     request->dtype =
         all->count > 0 && (protocol == XCHG_PROTOCOL_ARRAY_STRUCT || protocol == XCHG_PROTOCOL_ARRAY_INTERFACE)
-            ? raw_dtype(object)
+            ? xchg__typestr_named(object)
             : XCHG_DTYPE_NONE;
     code = importer_of(protocol)(request, out, object, err);
     if (code == 0 || code == XCHG_NEEDS)

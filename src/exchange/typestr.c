@@ -20,13 +20,15 @@ static const struct {
     {'c', 4, XCHG_DTYPE_COMPLEX32}, {'c', 8, XCHG_DTYPE_COMPLEX64}, {'c', 16, XCHG_DTYPE_COMPLEX128},
 };
 
-/* What kinds that have no dtype are called. */
+/* What kinds that have no dtype are called, and what to do. */
+#define MOMENTS "pass them as integers (NumPy: x.view('i8'))"
+#define NUMBERS "convert them to numbers first"
 static const struct {
   char kind;
-  const char *name;
+  const char *name, *cure;
 } foreign[] = {
-    {'t', "bit fields"},   {'O', "Python objects"}, {'S', "byte strings"},
-    {'U', "text strings"}, {'m', "time spans"},     {'M', "points in time"},
+    {'t', "bit fields", NUMBERS},   {'O', "Python objects", NUMBERS}, {'S', "byte strings", NUMBERS},
+    {'U', "text strings", NUMBERS}, {'m', "time spans", MOMENTS},     {'M', "points in time", MOMENTS},
 };
 
 /* Whether "descr" tells of more than one nameless item: 1, and the first field's name in `out` for a message. */
@@ -102,11 +104,8 @@ static int read_text(int32_t *out, const char *text, long size, PyObject *fields
   }
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
     if (foreign[i].kind == text[1])
-      return xchg__error_set(
-          err, XCHG_E_DTYPE,
-          "%s: typestr '%s' means %s, which tensors do not hold; pass them as integers, or take them "
-          "from Python",
-          from, text, foreign[i].name);
+      return xchg__error_set(err, XCHG_E_DTYPE, "%s: typestr '%s' means %s, which tensors do not hold; %s", from, text,
+                             foreign[i].name, foreign[i].cure);
   return xchg__error_set(err, XCHG_E_DTYPE, "%s: no dtype is '%s'; convert the array in its own library first", from,
                          text);
 }
@@ -140,4 +139,22 @@ int xchg__typestr_read_parts(int32_t *out, char order, char kind, long size, PyO
                            from, kind, size);
   snprintf(text, sizeof text, "%c%c%ld", order, kind, size);
   return read_text(out, text, size, fields, dtype, from, err);
+}
+
+int32_t xchg__typestr_named(PyObject *object) {
+  PyObject *dtype = xchg__py.PyObject_GetAttrString(object, "dtype");
+  PyObject *name = dtype != NULL ? xchg__py.PyObject_GetAttrString(dtype, "name") : NULL;
+  Py_ssize_t length;
+  const char *text = NULL;
+  int32_t found = XCHG_DTYPE_NONE;
+  if (name != NULL)
+    text = xchg__py.PyUnicode_AsUTF8AndSize(name, &length);
+  for (int32_t id = 1; text != NULL && id < XCHG_DTYPE_COUNT; id++)
+    if (strcmp(xchg_dtype_info(id)->name, text) == 0 && xchg_dtype_info(id)->bits % 8 == 0)
+      found = id;
+  if (xchg__py.PyErr_Occurred() != NULL)
+    xchg__py.PyErr_Clear();
+  xchg__py.Py_DecRef(name);
+  xchg__py.Py_DecRef(dtype);
+  return found == XCHG_DTYPE_BFLOAT16 || found > XCHG_DTYPE_LAST_READABLE ? found : XCHG_DTYPE_NONE;
 }

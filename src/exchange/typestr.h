@@ -13,4 +13,8 @@ int xchg__typestr_read(int32_t *out, PyObject *typestr, PyObject *fields, int32_
 int xchg__typestr_read_parts(int32_t *out, char order, char kind, long size, PyObject *fields, int32_t dtype,
                              const char *from, xchg_error *err);
 
+/* The dtype that an array of NumPy's says its raw items are: ml_dtypes' names are ours. XCHG_DTYPE_NONE for none. Runs
+ * Python code; GIL held; leaves no exception. */
+int32_t xchg__typestr_named(PyObject *object);
+
 #endif
