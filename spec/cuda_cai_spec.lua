@@ -288,7 +288,7 @@ describe("the CUDA Array Interface is refused:", function()
     { "dict(strides=8)", "bad_descriptor", "strides is 8" },
     { "dict(strides=('8',))", "bad_descriptor", "strides is ('8',)" },
     { "dict(strides=(2**63,))", "bad_descriptor", "strides is (9223372036854775808,)" },
-    { "dict(strides=(12,))", "bad_descriptor", "stride 12 of dimension 1 is no multiple of the 8 bytes" },
+    { "dict(strides=(12,))", "unsupported_layout", "stride 12 of dimension 1 is no multiple of the 8 bytes" },
     { "dict(strides=(-2**63,))", "bad_descriptor", "reaches past the end of memory" },
     { "dict(strides=(2**62,))", "bad_descriptor", "reaches past the end of memory" },
     { "dict(data=absent)", "bad_descriptor", "data is missing", "(address, read-only)" },
@@ -303,7 +303,7 @@ describe("the CUDA Array Interface is refused:", function()
     { "dict(data=(0, False))", "bad_descriptor", "only an array without elements may have no address" },
     { "dict(data=(None, False))", "bad_descriptor", "only an array without elements may have no address" },
     { "dict(data=(2**64 - 8, False))", "bad_descriptor", "reaches past the end of memory" },
-    { "dict(data=(x + 4, False), shape=(3,))", "bad_descriptor", "not a multiple of 8 as float64" },
+    { "dict(data=(x + 4, False), shape=(3,))", "unsupported_layout", "not a multiple of 8 as float64" },
     { "dict(data=(4096, False))", "unsupported_device", "no memory at 0x1000", "from_dlpack" },
     { "dict(mask=1)", "refused", "mask of missing values", "fill them first" },
     { "dict(mask=False, version=0)", "refused", "mask of missing values" },
@@ -442,7 +442,7 @@ def dictionaries(seed, count, *arguments):
         yield made
 ]=]
   local CODES = { bad_descriptor = true, unsupported_dtype = true, unsupported_device = true, unsupported_version = true,
-    refused = true }
+    refused = true, unsupported_layout = true }
 
   it("is taken whole or refused with reason, and loses nothing", function()
     local x = memory "cuda:0"

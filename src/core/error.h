@@ -29,7 +29,8 @@
   X(CUDA, -21, "cuda")                                                                                                 \
   X(NO_CUDA, -22, "no_cuda")                                                                                           \
   X(COMPILE, -23, "compile")                                                                                           \
-  X(CAPTURE, -24, "capturing")
+  X(CAPTURE, -24, "capturing")                                                                                         \
+  X(LAYOUT, -25, "unsupported_layout")
 
 enum {
 #define XCHG_ERROR_ENUM(name, number, text) XCHG_E_##name = (number),

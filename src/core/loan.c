@@ -89,7 +89,7 @@ static int check(const xchg_description *d, xchg_error *err) {
                            "counts elements",
                            bytes, address);
   if ((address & (uintptr_t)(info->align - 1)) != 0)
-    return xchg__error_set(err, XCHG_E_DESCRIPTOR,
+    return xchg__error_set(err, XCHG_E_LAYOUT,
                            "borrow: the first element is at address 0x%" PRIxPTR
                            ", which is not a multiple of %d as %s "
                            "needs; copy the memory to an aligned place (ffi.new) first",

@@ -158,7 +158,7 @@ static int read_shape(description *d, const Py_buffer *view, xchg_error *err) {
   if (view->suboffsets != NULL)
     for (int i = 0; i < ndim; i++)
       if (view->suboffsets[i] >= 0)
-        return xchg__error_set(err, XCHG_E_REFUSED,
+        return xchg__error_set(err, XCHG_E_LAYOUT,
                                PROTOCOL ": dimension %d is an array of pointers (suboffsets); copy the array to a "
                                         "compact one first",
                                i + 1);
@@ -183,7 +183,7 @@ static int regroup(description *d, const xchg_dtype *info, xchg_error *err) {
   int last = d->tensor.ndim - 1;
   int64_t bits, count;
   if (last < 0 || (d->shape[last] > 1 && d->strides[last] != 1) || (info->bits % 8 != 0 && last != 0))
-    return xchg__error_set(err, XCHG_E_DTYPE,
+    return xchg__error_set(err, XCHG_E_LAYOUT,
                            PROTOCOL ": the bytes do not stand side by side, as %s elements of %d bits need; pass a "
                                     "compact array of one dimension",
                            info->name, info->bits);
@@ -204,7 +204,7 @@ static int scale(description *d, int elementsize, xchg_error *err) {
     if (d->shape[i] <= 1 || empty) /* what is never taken may be anything */
       d->strides[i] = 0;
     else if (d->strides[i] % elementsize != 0)
-      return xchg__error_set(err, XCHG_E_DESCRIPTOR,
+      return xchg__error_set(err, XCHG_E_LAYOUT,
                              PROTOCOL
                              ": stride %lld of dimension %d is no multiple of the %d bytes of an element; copy "
                              "the array to a compact one first",

@@ -81,7 +81,7 @@ static int check_memory(xchg__checked *out, const DLTensor *tensor, const xchg_d
   out->bytes = span / 8;
   out->start = (void *)(first - (uintptr_t)(-(low / 8)));
   if (!is_handle(d->device_type) && (first & (uintptr_t)(dtype->align - 1)) != 0)
-    return xchg__error_set(err, XCHG_E_DESCRIPTOR,
+    return xchg__error_set(err, XCHG_E_LAYOUT,
                            "%s: the first element is at address 0x%llx, which is not a multiple of %d as %s needs; "
                            "copy the array first (NumPy: x.copy())",
                            from, (unsigned long long)first, dtype->align, dtype->name);
@@ -100,7 +100,7 @@ int xchg__descriptor_check(xchg__checked *out, const DLTensor *tensor, uint64_t 
     return code;
   dtype = xchg_dtype_info(d->dtype);
   if (flags & kDLFlagSubbytePadded && tensor->dtype.bits % 8 != 0)
-    return xchg__error_set(err, XCHG_E_DTYPE, "%s: %s elements padded to bytes are not supported; export them packed",
+    return xchg__error_set(err, XCHG_E_LAYOUT, "%s: %s elements padded to bytes are not supported; export them packed",
                            from, dtype->name);
   numel = xchg__layout_numel(tensor->ndim, tensor->shape);
   if (numel < 0 || xchg__dtype_bytes(d->dtype, numel) < 0) {
@@ -120,7 +120,7 @@ int xchg__descriptor_check(xchg__checked *out, const DLTensor *tensor, uint64_t 
   d->shape = tensor->shape;
   d->strides = numel == 0 ? NULL : tensor->strides; /* of an empty array: arbitrary */
   if (dtype->bits % 8 != 0 && d->strides != NULL && !xchg_layout_is_contiguous(d->ndim, d->shape, d->strides))
-    return xchg__error_set(err, XCHG_E_DTYPE,
+    return xchg__error_set(err, XCHG_E_LAYOUT,
                            "%s: packed %s elements with strides are not supported; make the array contiguous", from,
                            dtype->name);
   return check_memory(out, tensor, dtype, numel, from, err);

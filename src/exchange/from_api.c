@@ -60,6 +60,7 @@ static int from_torch(xchg__request *request, xchg_tensor *out, const DLPackExch
     xchg__py.PyErr_Clear();
     return XCHG_OTHERWISE; /* its `__dlpack__` says better why */
   }
+  xchg__py.PyErr_Clear(); /* a table may set an exception and succeed */
   if (tensor.dtype.code == kDLComplex)
     code = xchg__refusal_check_conjugate(object, err);
   if (code == 0)

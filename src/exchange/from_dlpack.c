@@ -121,7 +121,7 @@ static int adopt_capsule(xchg__request *request, xchg_tensor *out, PyObject *cap
                          xchg_error *err) {
   xchg_slots *slots = request->slots;
   PyObject *object = from->object;
-  xchg__capsule opened;
+  xchg__capsule opened = {0};
   xchg__checked checked;
   int code;
   /* Asked first: it may run Python code, and none may run between the checks and the commit. NumPy never puts

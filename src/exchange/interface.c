@@ -122,7 +122,7 @@ int xchg__interface_scale(xchg__interface *out, const char *from, xchg_error *er
       out->strides[d] = 0;
     else if (!empty && out->strides[d] % itemsize != 0)
       return xchg__error_set(
-          err, XCHG_E_DESCRIPTOR,
+          err, XCHG_E_LAYOUT,
           "%s: stride %lld of dimension %d is no multiple of the %d bytes of an item; copy the array "
           "to a compact one first",
           from, (long long)out->strides[d], d + 1, itemsize);

@@ -121,6 +121,8 @@ static xchg__family family_of(PyObject *type) {
       family = XCHG_FAMILY_TENSORFLOW;
     else if (is_from(class, "jaxlib") || is_from(class, "jax"))
       family = XCHG_FAMILY_JAX;
+    else if (is_from(class, "paddle"))
+      family = XCHG_FAMILY_PADDLE;
   }
   if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear(); /* an __mro__ that is no tuple */

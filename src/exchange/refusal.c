@@ -195,6 +195,19 @@ static int tensorflow_check(PyObject *object, xchg_error *err) {
   return 0;
 }
 
+/* ---- Paddle ------------------------------------------------------------------------------------- */
+
+/* Its `__dlpack__` refuses what requires grad, its C exchange API does not. */
+static int paddle_check(PyObject *object, xchg_error *err) {
+  PyObject *value = attribute(object, "stop_gradient");
+  int requires_gradient = value == xchg__py._Py_FalseStruct;
+  xchg__py.Py_DecRef(value);
+  if (!requires_gradient)
+    return 0;
+  return xchg__error_set(err, XCHG_E_REFUSED,
+                         "dlpack: the paddle tensor requires grad (its stop_gradient is False); pass x.detach()");
+}
+
 /* ---- the doors' questions ----------------------------------------------------------------------- */
 
 int xchg__refusal_check(xchg__family family, PyObject *object, xchg_error *err) {
@@ -204,6 +217,8 @@ int xchg__refusal_check(xchg__family family, PyObject *object, xchg_error *err) 
     return tensorflow_check(object, err);
   if (family == XCHG_FAMILY_MASKED)
     return masked_check(object, err);
+  if (family == XCHG_FAMILY_PADDLE)
+    return paddle_check(object, err);
   return 0;
 }
 
@@ -214,9 +229,16 @@ static const char *jax_cure(PyObject *object) {
   return "";
 }
 
+static const char *paddle_cure(PyObject *object) {
+  static PyObject *is_sparse; /* under the GIL */
+  return says(object, intern(&is_sparse, "is_sparse"), 1) ? "; it is sparse: pass x.to_dense()" : "";
+}
+
 const char *xchg__refusal_cure(xchg__family family, PyObject *object) {
   if (family == XCHG_FAMILY_TORCH)
     return torch_cure(object);
+  if (family == XCHG_FAMILY_PADDLE)
+    return paddle_cure(object);
   return family == XCHG_FAMILY_JAX ? jax_cure(object) : "";
 }
 
