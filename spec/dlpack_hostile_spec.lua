@@ -255,8 +255,10 @@ describe("memory of a producer", function()
   end)
 
   it("is let go at every way out of the process", function()
-    for _, how in ipairs { "", "os.exit(0)", "os.exit(0, true)", "error 'x'", "py.shutdown()",
-      "py.eval \"__import__('os')._exit(0)\"" } do
+    local ways = { "", "os.exit(0, true)", "error 'x'", "py.shutdown()", "py.eval \"__import__('os')._exit(0)\"" }
+    -- To a checker of leaks all is one that is held by a state that is left open.
+    if child.sanitizer() ~= "asan" then ways[#ways + 1] = "os.exit(0)" end
+    for _, how in ipairs(ways) do
       local result = child.run([[
         local xchg = require "xchg"
         local py = xchg.python

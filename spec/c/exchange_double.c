@@ -113,8 +113,11 @@ static void destroy_versioned(object *capsule) {
 /* A new capsule over four float64 (0.5, 1.5, 2.5, 3.5) with a destructor in C. */
 EXPORT object *exchange_capsule(int versioned) {
   array *self = array_new(versioned);
-  return versioned ? PyCapsule_New(&self->managed.versioned, "dltensor_versioned", destroy_versioned)
-                   : PyCapsule_New(&self->managed.legacy, "dltensor", destroy_legacy);
+  object *capsule = versioned ? PyCapsule_New(&self->managed.versioned, "dltensor_versioned", destroy_versioned)
+                              : PyCapsule_New(&self->managed.legacy, "dltensor", destroy_legacy);
+  if (capsule == NULL)
+    array_delete(self);
+  return capsule;
 }
 
 EXPORT int exchange_made(void) {
