@@ -228,3 +228,44 @@ describe("the layout of a buffer", function()
     assert.equal(before + 1, after)
   end)
 end)
+
+-- PEP 688.
+describe("a class with __buffer__", function()
+  local ns
+
+  setup(function()
+    ns = py.exec([[
+import sys
+calls = []
+class Exporter:
+    def __init__(self, answer, readonly=False): self.answer, self.readonly = answer, readonly
+    def __buffer__(self, flags):
+        calls.append("write" if flags & 1 else "read")
+        if self.readonly and flags & 1: raise BufferError("read-only")
+        if isinstance(self.answer, BaseException): raise self.answer
+        return self.answer
+    def __release_buffer__(self, view): calls.append("release")
+]], {})
+  end)
+  teardown(function() ns = nil end)
+
+  -- what, source, dtype or code, what it is asked; part of the message
+  for _, row in ipairs {
+    { "that may be written", "Exporter(memoryview(bytearray(4)))", "uint8", "write release" },
+    { "that refuses to be written", "Exporter(memoryview(b'abcd').cast('h'), True)", "int16", "write read release" },
+    { "that is read-only whatever is asked", "Exporter(memoryview(b'abcd'))", "uint8", "write read release" },
+    { "that raises", "Exporter(ValueError('never'))", "refused", "write read", "ValueError: never" },
+    { "that is interrupted", "Exporter(KeyboardInterrupt())", "refused", "write", "KeyboardInterrupt" },
+    { "that gives something else", "Exporter(b'abcd')", "refused", "write read", "TypeError: __buffer__ returned" },
+  } do
+    it(row[1], function()
+      if py.eval("sys.version_info < (3, 12)", ns) then return pending "Python has it from 3.12 on" end
+      local done, t = pcall(xchg.from_buffer, py.eval(row[2], ns))
+      assert.equal(row[3], done and t.dtype or t.code, not done and t.message)
+      if done then t:release() else assert.truthy(t.message:find(row[5], 1, true), t.message) end
+      py.collect()
+      local calls = py.eval("' '.join(calls), calls.clear()", ns)
+      assert.equal(row[4], (py.unpack(calls)))
+    end)
+  end
+end)
