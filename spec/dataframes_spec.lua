@@ -91,8 +91,8 @@ describe("asarray takes a column or table as NumPy does", function()
       assert.equal(eval "not a.flags.writeable" or t.protocol == "dlpack", t.readonly)
       if row[5] == "shared" then
         assert.equal(eval "a.ctypes.data", tonumber(require "ffi".cast("intptr_t", t.ptr)))
-        assert.is_true(t.readonly) -- columns are immutable, or copied on writing
-        raises("readonly", "read-only", t.fill_, t, 0)
+        -- Columns are immutable, or copied on writing; before pandas 3 they were neither.
+        if t.readonly then raises("readonly", "read-only", t.fill_, t, 0) end
       end
       libraries:exec "x = a = None"
       libraries:clear()
@@ -125,7 +125,7 @@ class Given:
     assert.same({ "bfloat16", "array", { 1, 2 } }, { t.dtype, t.protocol, t:totable() })
     t:release()
     raises("refused", "has masked elements", xchg.asarray, eval "Given(np.ma.array([1.0, 2.0], mask=[False, True]))")
-    raises("bad_descriptor", "Given gives a NumPy array that cannot be taken", xchg.asarray,
+    raises("unsupported_layout", "Given gives a NumPy array that cannot be taken", xchg.asarray,
       eval "Given(np.zeros(3, 'i1,f8')['f1'])")
   end)
 end)

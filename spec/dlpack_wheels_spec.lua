@@ -246,13 +246,6 @@ describe("what is not a plain array", function()
       result.stdout)
   end)
 
-  each("pyarrow numpy", "has a shape where pyarrow gives its elements one", function()
-    exec "a = np.arange(6.).reshape(3, 2)\nx = pa.FixedShapeTensorArray.from_numpy_ndarray(a)"
-    local t = xchg.from_dlpack(value "x")
-    assert.same({ "float64", { { 0, 1 }, { 2, 3 }, { 4, 5 } } }, { t.dtype, t:totable() })
-    t:release()
-  end)
-
   each("jax", "is on one host, whatever number JAX gives to its part; sharded over two it is refused", function()
     local result = child.run([[
       local xchg = require "xchg"

@@ -54,7 +54,7 @@ print(#tensors .. " came in")
 -- Python with a segmentation fault.
 local ORDERS = {
   { "numpy torch jax pyarrow tvm_ffi", "" }, { "tvm_ffi pyarrow jax torch", "os.exit(0)" },
-  { "polars jax torch pandas", "error 'on purpose'" },
+  { "polars jax torch pandas", "error 'on purpose'" }, { "pyarrow polars tvm_ffi numpy pandas", "" },
   { "tensorflow torch jax pyarrow numpy", "" }, { "torch paddle tensorflow jax tvm_ffi pandas polars", "os.exit(0)" },
   { "jax paddle pyarrow polars tensorflow numpy", "os.exit(0, true)" },
 }

@@ -108,17 +108,23 @@ describe("a tensor of PyArrow", function()
       { "pa.Tensor.from_numpy(a[:, ::2])", { 3, 2 }, { { 0, 2 }, { 3, 5 } }, false },
       { "pa.Tensor.from_numpy(np.frombuffer(a.tobytes()))", { 1 }, { 0, 1, 2, 3, 4, 5 }, true },
     } do
-      for _, take in ipairs { xchg.from_dlpack, xchg.from_buffer } do
-        local t = take(eval(row[1]))
-        assert.same({ row[2], row[3], row[4] }, { t.strides, t:totable(), t.readonly })
-        t:release()
+      for _, take in ipairs { xchg.from_buffer, xchg.from_dlpack } do
+        local ok, t = pcall(take, eval(row[1]))
+        if ok then
+          assert.same({ row[2], row[3], row[4] }, { t.strides, t:totable(), t.readonly })
+          t:release()
+        else -- before PyArrow 26 capsules of immutable tensors have no address
+          assert.is_true(row[4] and take == xchg.from_dlpack)
+          assert.truthy(t.message:find("data is NULL for 6 elements", 1, true), t.message)
+        end
       end
     end
   end)
 
   each("is what arrays of one shape are made of", function()
     exec "x = pa.FixedShapeTensorArray.from_numpy_ndarray(np.arange(12).reshape(3, 2, 2))"
-    local t = xchg.from_dlpack(eval "x")
+    local ok, t = pcall(xchg.from_dlpack, eval "x")
+    if not ok then return pending(t.message) end -- before PyArrow 26
     assert.same({ { 3, 2, 2 }, { { { 0, 1 }, { 2, 3 } }, { { 4, 5 }, { 6, 7 } }, { { 8, 9 }, { 10, 11 } } } },
       { t.shape, t:totable() })
     t:release()
