@@ -21,7 +21,8 @@ class Counter:
         if not self.values: raise StopIteration
         return self.values.pop(0)
 class Items:
-    """A sequence by __getitem__ alone."""
+    """A sequence by items and a length alone."""
+    def __len__(self): return 3
     def __getitem__(self, i):
         if i >= 3: raise IndexError
         return i * 2
@@ -124,8 +125,11 @@ describe("asarray of numbers of Python", function()
     { "[2**63, -1]", "out_of_range", "no dtype holds both integers below 0 and above 2^63 - 1" },
     { "[2**64]", "out_of_range", "no integer dtype holds 18446744073709551616" },
     { "[-2**63 - 1]", "out_of_range", "no integer dtype holds -9223372036854775809" },
-    { "{'a': 1}", "no_protocol", "dict has none of the protocols" },
-    { "frozenset([1])", "no_protocol", "frozenset has none of the protocols" },
+    { "{'a': 1}", "no_protocol", "a sequence; pass py.list(d.values())" },
+    { "__import__('collections').UserDict({1: 2})", "no_protocol", "a sequence; pass py.list(d.values())" },
+    { "frozenset([1])", "no_protocol", "sets have no order, pass a list" },
+    { "type('Endless', (), {'__getitem__': lambda self, i: i})()", "no_protocol", "neither a number nor a sequence" },
+    { "[enum.Enum('E', 'A B').A]", "wrong_type", "which is no number, array or sequence" },
     { "object()", "no_protocol", "object has none of the protocols" },
   } do
     it("raises for " .. row[1], function() raises(row[2], row[3], asarray, eval(row[1])) end)

@@ -207,7 +207,7 @@ static int learn_probes(PyObject *names) {
 void xchg__ndarray_learn(PyObject *type) {
   const char *setting = getenv("XCHG_NDARRAY");
   PyObject *names;
-  if (known.refused == type || (setting != NULL && strcmp(setting, "0") == 0))
+  if (atomic_load(&known.type) != NULL || known.refused == type || (setting != NULL && strcmp(setting, "0") == 0))
     return;
   known.refused = type;
   memset(known.dtypes, 0, sizeof known.dtypes);

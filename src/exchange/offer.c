@@ -187,14 +187,35 @@ xchg__offer xchg__offer_builtin(PyObject *object) {
   return type == xchg__py.PyList_Type || type == xchg__py.PyTuple_Type ? XCHG_OFFER_SEQUENCE : XCHG_OFFER_NOTHING;
 }
 
-/* By name, without keeping it: such objects are rare. */
-static int type_offers(PyObject *type, const char *name) {
-  PyObject *value = xchg__py.PyObject_GetAttrString(type, name);
-  int found = value != NULL && value != xchg__py._Py_NoneStruct;
-  if (value == NULL)
+int xchg__offer_has(PyObject *type, const char *name) {
+  PyObject *order = xchg__py.PyObject_GetAttrString(type, "__mro__"), *key = xchg__py.PyUnicode_InternFromString(name);
+  Py_ssize_t count = order != NULL && key != NULL ? xchg__py.PyTuple_Size(order) : 0;
+  int found = 0, none = 0;
+  for (Py_ssize_t i = 0; i < count && !found; i++) {
+    PyObject *own = xchg__py.PyObject_GetAttrString(xchg__py.PyTuple_GetItem(order, i), "__dict__"), *value;
+    if (own != NULL && xchg__py.PySequence_Contains(own, key) == 1) {
+      found = 1;
+      value = xchg__py.PyObject_GetItem(own, key);
+      none = value == NULL || value == xchg__py._Py_NoneStruct; /* a class says so that it has not got it */
+      xchg__py.Py_DecRef(value);
+    }
+    xchg__py.Py_DecRef(own);
+  }
+  if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear();
-  xchg__py.Py_DecRef(value);
-  return found;
+  xchg__py.Py_DecRef(key);
+  xchg__py.Py_DecRef(order);
+  return found && !none;
+}
+
+/* Whether it is a dict, or made like one. */
+static int is_mapping(PyObject *type) {
+  return (xchg__py.PyType_GetFlags(type) & XCHG_PY_DICT_SUBCLASS) != 0 || xchg__offer_has(type, "keys");
+}
+
+static int is_set(PyObject *type) {
+  return xchg__py.PyType_IsSubtype(type, xchg__py.PySet_Type) ||
+         xchg__py.PyType_IsSubtype(type, xchg__py.PyFrozenSet_Type);
 }
 
 xchg__offer xchg__offer_plain(PyObject *object) {
@@ -206,11 +227,24 @@ xchg__offer xchg__offer_plain(PyObject *object) {
   if (flags & (XCHG_PY_LIST_SUBCLASS | XCHG_PY_TUPLE_SUBCLASS))
     return XCHG_OFFER_SEQUENCE;
   /* Text, what has no order, and classes are no numbers, though they can be walked or called. */
-  if (flags & (XCHG_PY_UNICODE_SUBCLASS | XCHG_PY_BYTES_SUBCLASS | XCHG_PY_DICT_SUBCLASS | XCHG_PY_TYPE_SUBCLASS) ||
-      xchg__py.PyType_IsSubtype(type, xchg__py.PySet_Type) ||
-      xchg__py.PyType_IsSubtype(type, xchg__py.PyFrozenSet_Type))
+  if (flags & (XCHG_PY_UNICODE_SUBCLASS | XCHG_PY_BYTES_SUBCLASS | XCHG_PY_TYPE_SUBCLASS) || is_set(type) ||
+      is_mapping(type))
     return XCHG_OFFER_NOTHING;
-  if (type_offers(type, "__index__") || type_offers(type, "__float__") || type_offers(type, "__complex__"))
+  if (xchg__offer_has(type, "__index__") || xchg__offer_has(type, "__float__") || xchg__offer_has(type, "__complex__"))
     return XCHG_OFFER_SCALAR;
-  return type_offers(type, "__iter__") || xchg__py.PySequence_Check(object) ? XCHG_OFFER_SEQUENCE : XCHG_OFFER_NOTHING;
+  /* Items by number without a length may have no end: np.s_ gives what it is asked for. */
+  return xchg__offer_has(type, "__iter__") || (xchg__py.PySequence_Check(object) && xchg__offer_has(type, "__len__"))
+             ? XCHG_OFFER_SEQUENCE
+             : XCHG_OFFER_NOTHING;
+}
+
+const char *xchg__offer_cure(PyObject *object) {
+  PyObject *type = xchg__py_type(object);
+  if (object == xchg__py._Py_NoneStruct)
+    return "put a number, as NaN, in its place";
+  if (xchg__py.PyType_GetFlags(type) & XCHG_PY_UNICODE_SUBCLASS)
+    return "text is no number, convert it first";
+  if (is_set(type))
+    return "sets have no order, pass a list";
+  return is_mapping(type) ? "pass py.list(d.values())" : NULL;
 }

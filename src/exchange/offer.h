@@ -28,4 +28,11 @@ xchg__offer xchg__offer_builtin(PyObject *object);
 /* For any object that is no array. GIL held; leaves no exception. */
 xchg__offer xchg__offer_plain(PyObject *object);
 
+/* What to do with one that is nothing; NULL where nothing is known of it. Static. */
+const char *xchg__offer_cure(PyObject *object);
+
+/* Whether objects of the type have an attribute by it; its metaclass's are the type's own. GIL held; leaves no
+ * exception. */
+int xchg__offer_has(PyObject *type, const char *name);
+
 #endif

@@ -47,8 +47,21 @@ typedef struct {
   xchg_error first;
   PyObject *type, *value, *traceback; /* of the first one's exception, or NULL */
   int device_type;                    /* on which the object says it is; 0: it has not said */
-  char others[512];
+  char others[800];                   /* a line for each */
+  int left_out;                       /* for want of room */
 } refusals;
+
+/* The first line of a text, or as much of it as a line of a list may have: whole characters. */
+static void line_of(char *out, size_t size, const char *text) {
+  size_t length = strcspn(text, "\n"), room = size - sizeof "...";
+  if (length <= room) {
+    snprintf(out, size, "%.*s", (int)length, text);
+    return;
+  }
+  while (room > 0 && ((unsigned char)text[room] & 0xc0) == 0x80)
+    room--;
+  snprintf(out, size, "%.*s...", (int)room, text);
+}
 
 /* The device that the object names, asked with nothing pending. */
 static int device_of(PyObject *object) {
@@ -81,7 +94,12 @@ static int refusals_add(refusals *all, PyObject *object, int protocol, xchg_erro
       all->device_type = device_of(object);
   } else {
     size_t used = strlen(all->others);
-    snprintf(all->others + used, sizeof all->others - used, "\n  and %s", err->message);
+    char line[240];
+    line_of(line, sizeof line, err->message);
+    if (used + strlen(line) + sizeof "\n  and " <= sizeof all->others)
+      snprintf(all->others + used, sizeof all->others - used, "\n  and %s", line);
+    else
+      all->left_out++;
     xchg__py.Py_DecRef(type);
     xchg__py.Py_DecRef(value);
     xchg__py.Py_DecRef(traceback);
@@ -99,10 +117,24 @@ static void refusals_forget(refusals *all) {
 }
 
 static int refusals_give(refusals *all, xchg_error *err) {
-  size_t used;
+  enum { LAST = 32 }; /* room for the last line */
+  char *line = all->others, *next;
+  size_t used, room;
   *err = all->first;
   used = strlen(err->message);
-  snprintf(err->message + used, sizeof err->message - used, "%s", all->others);
+  room = sizeof err->message - LAST;
+  for (; *line != '\0'; line = next) { /* each begins with its line feed */
+    size_t length = 1 + strcspn(line + 1, "\n");
+    next = line + length;
+    if (used + length >= room) {
+      all->left_out++;
+      continue;
+    }
+    memcpy(err->message + used, line, length);
+    err->message[used += length] = '\0';
+  }
+  if (all->left_out > 0 && used < room)
+    snprintf(err->message + used, sizeof err->message - used, "\n  and %d more", all->left_out);
   if (all->type != NULL)
     xchg__py.PyErr_Restore(all->type, all->value, all->traceback);
   return err->code;
@@ -138,17 +170,22 @@ static int may_ask(const refusals *all, int protocol) {
 }
 
 static int nothing_offered(const xchg__request *request, PyObject *object, xchg_error *err) {
+  const char *cure = xchg__offer_cure(object);
+  int others = xchg__offer_any(object, xchg__offer_absent(object));
   char name[128], list[160] = "";
   for (int i = 0; i < request->protocol_count; i++) {
     size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", xchg_protocol_name(request->protocols[i]));
   }
-  return xchg__error_set(
-      err, XCHG_E_ABSENT, "%s: %s has none of the protocols %s%s", request->plain ? "asarray" : "into",
-      xchg__type_name(xchg__py_type(object), name, sizeof name), list,
-      xchg__offer_any(object, xchg__offer_absent(object)) ? ", but others: allow them"
-      : request->plain ? ", and is neither a number nor a sequence; pass an array, or a list of numbers"
-                       : "; pass an array");
+  return xchg__error_set(err, XCHG_E_ABSENT, "%s: %s has none of the protocols %s%s%s",
+                         request->plain ? "asarray" : "into", xchg__type_name(xchg__py_type(object), name, sizeof name),
+                         list,
+                         others           ? ", but others: allow them"
+                         : request->plain ? ", and is neither a number nor a sequence; "
+                                          : "; pass an array",
+                         !request->plain || others ? ""
+                         : cure != NULL            ? cure
+                                                   : "pass an array, or a list of numbers");
 }
 
 static int ask_all(xchg__request *request, xchg_tensor *out, PyObject *object, uint32_t absent, refusals *all,
@@ -168,10 +205,9 @@ static int ask_all(xchg__request *request, xchg_tensor *out, PyObject *object, u
     request->allowed = protocol == XCHG_PROTOCOL_ARRAY ? 0 : bits;
     if (protocol == XCHG_PROTOCOL_BUFFER && !(absent & 1u << XCHG_PROTOCOL_ARRAY_INTERFACE) && is_moment(object))
       continue;
-    request->dtype =
-        all->count > 0 && (protocol == XCHG_PROTOCOL_ARRAY_STRUCT || protocol == XCHG_PROTOCOL_ARRAY_INTERFACE)
-            ? xchg__typestr_named(object)
-            : XCHG_DTYPE_NONE;
+    request->dtype = protocol == XCHG_PROTOCOL_ARRAY_STRUCT || protocol == XCHG_PROTOCOL_ARRAY_INTERFACE
+                         ? xchg__typestr_named(object)
+                         : XCHG_DTYPE_NONE;
     code = importer_of(protocol)(request, out, object, err);
     if (code == 0 || code == XCHG_NEEDS)
       return code;
@@ -208,6 +244,7 @@ int xchg__resolve(xchg__request *request, xchg_tensor *out, PyObject *object, xc
     all.count = all.device_type = 0;
     all.type = all.value = all.traceback = NULL;
     all.others[0] = '\0';
+    all.left_out = 0;
     absent = xchg__offer_absent(object);
     code = ask_all(request, out, object, absent, &all, err);
     if (code == 0 || code == XCHG_NEEDS) {

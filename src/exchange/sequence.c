@@ -72,44 +72,34 @@ static void refuse_ragged(lua_State *L, const walk *w, int depth, PyObject *obje
 
 static void refuse_type(lua_State *L, const walk *w, int depth, PyObject *object) {
   char place[320], name[96];
-  unsigned long flags = xchg__py.PyType_GetFlags(xchg__py_type(object));
-  xchg__raisef(L, XCHG_E_TYPE, "asarray: %s is of type %s, which is no number, array or sequence%s",
+  const char *cure = xchg__offer_cure(object);
+  xchg__raisef(L, XCHG_E_TYPE, "asarray: %s is of type %s, which is no number, array or sequence; %s",
                place_text(place, sizeof place, w, depth), xchg__type_name(xchg__py_type(object), name, sizeof name),
-               flags & XCHG_PY_DICT_SUBCLASS       ? "; pass py.list(d.values())"
-               : flags & XCHG_PY_UNICODE_SUBCLASS  ? "; text is no number, convert it first"
-               : object == xchg__py._Py_NoneStruct ? "; put a number, as NaN, in its place"
-               : xchg__py.PyType_IsSubtype(xchg__py_type(object), xchg__py.PySet_Type)
-                   ? "; sets have no order, pass a list"
-                   : "; make it one first");
+               cure != NULL ? cure : "make it one first");
 }
 
 /* The object as a number of Python's own: itself, or new. Owned by the door in both cases. */
 static PyObject *number_own(lua_State *L, PyObject *object) {
-  PyObject *type = xchg__py_type(object), *number, *method;
+  PyObject *type = xchg__py_type(object), *number;
   unsigned long flags = xchg__py.PyType_GetFlags(type);
   if (flags & XCHG_PY_LONG_SUBCLASS || xchg__py.PyType_IsSubtype(type, xchg__py.PyFloat_Type) ||
       xchg__py.PyType_IsSubtype(type, xchg__py.PyComplex_Type)) {
     xchg__py.Py_IncRef(object);
     return xchg__door_own(L, object);
   }
-  if ((method = xchg__py.PyObject_GetAttrString(type, "__index__")) != NULL) {
+  if (xchg__offer_has(type, "__index__")) {
     number = xchg__py.PyNumber_Index(object);
+  } else if (xchg__offer_has(type, "__float__")) {
+    number = xchg__py.PyNumber_Float(object);
   } else {
-    xchg__py.PyErr_Clear();
-    if ((method = xchg__py.PyObject_GetAttrString(type, "__float__")) != NULL) {
-      number = xchg__py.PyNumber_Float(object);
-    } else {
-      PyObject *arguments = xchg__py.PyTuple_New(1);
-      xchg__py.PyErr_Clear();
-      if (arguments == NULL)
-        xchg__exception_raise(L);
-      xchg__py.Py_IncRef(object);
-      xchg__py.PyTuple_SetItem(arguments, 0, object);
-      number = xchg__py.PyObject_Call(xchg__py.PyComplex_Type, arguments, NULL);
-      xchg__py.Py_DecRef(arguments);
-    }
+    PyObject *arguments = xchg__py.PyTuple_New(1);
+    if (arguments == NULL)
+      xchg__exception_raise(L);
+    xchg__py.Py_IncRef(object);
+    xchg__py.PyTuple_SetItem(arguments, 0, object);
+    number = xchg__py.PyObject_Call(xchg__py.PyComplex_Type, arguments, NULL);
+    xchg__py.Py_DecRef(arguments);
   }
-  xchg__py.Py_DecRef(method);
   if (number == NULL)
     xchg__exception_raise(L);
   return xchg__door_own(L, number);
