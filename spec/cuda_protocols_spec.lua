@@ -2,6 +2,7 @@
 -- the dictionaries of the libraries of today.
 local cuda_ = require "spec.support.cuda"
 local xchg = require "xchg"
+local da = require "spec.support.device_arrays"
 local dictionaries = require "spec.support.dictionaries"
 
 local no_python = cuda_.no_python()
@@ -34,6 +35,21 @@ describe("of __cuda_array_interface__ docs/protocols.md says what is taken", fun
       end
     end)
   end
+
+  it("and probe says it too, and orders nothing, while a graph is captured as well", function()
+    local stream = cuda_.cuda.stream { device = "cuda:0", nonblocking = true }
+    local x = make(("{'stream': %d}"):format(tonumber(require("ffi").cast("uintptr_t", stream.handle))))
+    local function probed()
+      local names = { "cudaEventRecord", "cudaStreamWaitEvent", "cudaStreamSynchronize", "cudaDeviceSynchronize" }
+      local found, calls = da.calls(names, xchg.probe, x)
+      for _, count in pairs(calls) do assert.equal(0, count) end
+      assert.same({ "cai", { cai = "3" }, "float64", "cuda:0", { 4 }, false },
+        { found.protocol, found.versions, found.dtype, found.device, found.shape, found.readonly })
+    end
+    probed()
+    cuda_.cuda.graph(probed):release()
+    stream:close()
+  end)
 
   it("and that memory of the host is none, whatever else the object has", function()
     local host = xchg.tensor { 1, 2, 3, 4 }

@@ -34,7 +34,7 @@ describe("probe", function()
   it("tells of an array of NumPy", function()
     assert.same({
       protocol = "dlpack", protocols = { "dlpack", "buffer", "array_struct", "array_interface" },
-      versions = { dlpack = "1.0" }, refusals = {},
+      versions = { dlpack = "1.0", array_interface = "3" }, refusals = {},
       device = "cpu", dtype = "float32", shape = { 2, 3 }, readonly = false,
     }, (probe(eval "np.zeros((2, 3), 'float32')")))
   end)

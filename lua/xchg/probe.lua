@@ -18,7 +18,7 @@ local doors, drain = lib.core.exchange, lib.core.drain
 ---@class xchg.Probe
 ---@field protocol string                 the one that is used
 ---@field protocols string[]               those that would give a tensor, in the order in which they are asked
----@field versions table<string, string>   where a protocol has them: "1.3" or "legacy" of DLPack, "3" of cai
+---@field versions table<string, string>   where a protocol has them: "1.3" or "legacy" of DLPack, "3" of dictionaries
 ---@field refusals table<string, string>   why others that the object has would not, by protocol
 ---@field device string
 ---@field dtype xchg.dtype
@@ -39,11 +39,11 @@ local function of_tensor(t, name)
   return found
 end
 
--- The version in the interface's dictionary.
-local function cai_version(x)
-  local done, version = pcall(function()
-    return python.get(python.getattr(x, "__cuda_array_interface__"), "version")
-  end)
+local DICTIONARIES = { cai = "__cuda_array_interface__", array_interface = "__array_interface__" }
+
+-- The version in an interface's dictionary.
+local function dictionary_version(x, attribute)
+  local done, version = pcall(function() return python.get(python.getattr(x, attribute), "version") end)
   if done and type(version) == "number" then return ("%d"):format(version) end
 end
 
@@ -78,8 +78,8 @@ local function add(found, x, name, major, minor)
   found.protocols[#found.protocols + 1] = name
   if name == "dlpack" or name == "exchange_api" then
     found.versions[name] = dlpack_version(major, minor)
-  elseif name == "cai" then
-    found.versions[name] = cai_version(x)
+  elseif DICTIONARIES[name] then
+    found.versions[name] = dictionary_version(x, DICTIONARIES[name])
   end
 end
 
