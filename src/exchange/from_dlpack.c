@@ -25,7 +25,7 @@ static int is_readonly_elsewhere(xchg__family family, PyObject *object) {
   if (family == XCHG_FAMILY_JAX || family == XCHG_FAMILY_TENSORFLOW)
     return 1; /* immutable also where the buffer protocol has no code for the dtype */
   if (!xchg__py.PyObject_CheckBuffer(object))
-    return 0;
+    return family == XCHG_FAMILY_ARROW; /* its arrays; its tensors, which may be written, have buffers */
   view = xchg__py.PyMemoryView_FromObject(object);
   readonly = view != NULL ? xchg__py.PyObject_GetAttrString(view, "readonly") : NULL;
   answer = readonly == xchg__py._Py_TrueStruct;

@@ -123,6 +123,8 @@ static xchg__family family_of(PyObject *type) {
       family = XCHG_FAMILY_JAX;
     else if (is_from(class, "paddle"))
       family = XCHG_FAMILY_PADDLE;
+    else if (is_from(class, "pyarrow"))
+      family = XCHG_FAMILY_ARROW;
   }
   if (xchg__py.PyErr_Occurred() != NULL)
     xchg__py.PyErr_Clear(); /* an __mro__ that is no tuple */

@@ -13,7 +13,8 @@ typedef enum {
   XCHG_FAMILY_TORCH,  /* torch.Tensor and every subclass */
   XCHG_FAMILY_TENSORFLOW,
   XCHG_FAMILY_JAX,
-  XCHG_FAMILY_PADDLE
+  XCHG_FAMILY_PADDLE,
+  XCHG_FAMILY_ARROW
 } xchg__family;
 
 /* Keywords of `__dlpack__` that not every producer knows. */
