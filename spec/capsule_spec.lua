@@ -332,6 +332,46 @@ describe("what is no capsule", function()
     capsules.fails_with("no_protocol", "NoneType has no __dlpack__", xchg.from_dlpack, py.None)
   end)
 
+  -- Another library's capsule, an object and a capsule of DLPack, each where something else is expected.
+  local WRONG = { "__import__('datetime').datetime_CAPI", "object()", "xchg_capsules.make().take()" }
+  -- attribute, the source of its value (v), code or the protocol that it comes by all the same
+  local PLACES = {
+    { "__dlpack__", "lambda self, **k: v", "bad_capsule", "dlpack" }, { "__dlpack__", "v", "refused" },
+    { "__dlpack_c_exchange_api__", "v", "no_protocol" }, { "__c_dlpack_exchange_api__", "v", "no_protocol" },
+    { "__array_struct__", "v", "bad_descriptor" }, { "__array_interface__", "v", "bad_descriptor" },
+    { "__array_interface__", "dict(version=3, shape=(1,), typestr='<f8', data=v)", "bad_descriptor" },
+    { "__array__", "lambda self, *a, **k: v", "bad_descriptor" },
+  }
+  for _, row in ipairs(PLACES) do
+    it(("may stand for %s = %s, and is refused there"):format(row[1], row[2]), function()
+      for _, source in ipairs(WRONG) do
+        local ns = py.exec("import xchg_capsules", {})
+        py.set(ns, "v", py.eval(source, ns))
+        local x = py.eval(("type('Odd', (), {%q: %s, '__dlpack_device__': lambda self: (1, 0)})()"):format(row[1], row[2]), ns)
+        local ok, t = pcall(xchg.asarray, x)
+        if ok then
+          assert.equal(row[4], t.protocol)
+          t:release()
+        else
+          assert.equal(row[3], t.code, t.message)
+          assert.is_nil((xchg.probe(x)))
+        end
+      end
+    end)
+  end
+
+  it("may be a capsule, where none is read", function()
+    local made = make { values = { 1, 2, 3, 4 } }
+    capsules.fails_with("no_protocol", "PyCapsule has no __cuda_array_interface__", xchg.from_cai, made.capsule)
+    capsules.fails_with("no_protocol", "PyCapsule has no buffer", xchg.from_buffer, made.capsule)
+    capsules.fails_with("no_protocol", "but others: allow them", xchg.asarray, made.capsule, { protocols = { "buffer" } })
+    assert.equal("dltensor_versioned", c.name_of(made.capsule))
+    local t = xchg.asarray { made.capsule, xchg.zeros(4) }
+    assert.same({ { 1, 2, 3, 4 }, { 0, 0, 0, 0 } }, t:totable())
+    t:release()
+    made.drop()
+  end)
+
   it("is refused when it is a Lua value", function()
     for _, value in ipairs { 1, "text", true, {}, print, io.stdout, ffi.new("int[4]"), coroutine.create(print), 5LL } do
       capsules.fails_with("wrong_type", "from_dlpack: expected a Python object", xchg.from_dlpack, value)

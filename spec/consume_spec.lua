@@ -87,8 +87,16 @@ describe("a capsule that is taken", function()
         t:release()
         py.collect()
         assert.equal(1, made.deleted)
-        capsules.fails_with("bad_capsule", "the capsule was used already", xchg.from_dlpack, made.capsule)
+        local other = xchg.zeros(4)
+        for _, again in ipairs {
+          xchg.from_dlpack, xchg.asarray, function(x) xchg.into(other, x) end, function(x) xchg.asarray { x } end,
+          function(x) xchg.from_dlpack(x, { copy = true }) end, function(x) xchg.asarray(x, { dtype = "int8" }) end,
+        } do
+          capsules.fails_with("bad_capsule", "the capsule was used already", again, made.capsule)
+        end
+        assert.truthy(select(2, xchg.probe(made.capsule)):find("the capsule was used already", 1, true))
         assert.equal(1, made.deleted)
+        other:release()
       end)
 
       it("that nobody takes is deleted by its destructor", function()

@@ -54,8 +54,8 @@ M.EMPTY = {
 --- What an array without elements may have as its address.
 M.NOWHERE = { "memory", "NULL", "odd" }
 
---- An object that offers a layout: a row of the tables above. `more`: readonly, data (one of NOWHERE), place (an address),
---- device.
+--- An object that offers a layout: a row of the tables above. `more`: readonly, data (one of NOWHERE, or "nowhere": where
+--- there is no memory), place (an address), device.
 ---@param module userdata
 ---@param door string
 function M.make(module, door, row, more)
@@ -64,6 +64,7 @@ function M.make(module, door, row, more)
     readonly = more.readonly, place = more.place, device = more.device and py.tuple(more.device) }
   if more.data == "NULL" then fields.data = py.None end
   if more.data == "odd" then fields.data = 1 end
+  if more.data == "nowhere" then fields.data = 4096 end
   return module.make(door, py.kwargs(fields))
 end
 
