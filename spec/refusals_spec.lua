@@ -1,39 +1,34 @@
 -- Arrays that cannot be shared as they are: docs/protocols.md has the table, of which each row is run on the library
 -- that is installed here.
 local xchg = require "xchg"
-local arrays = require "spec.support.arrays"
 local capsules = require "spec.support.capsules"
+local support = require "spec.support.libraries"
 local tables = require "spec.support.tables"
 
 local py = xchg.python
-local ns, missing
+local libraries, ns
 
--- by the name in the table: what must be there, and the code for it
+-- by the name in the table: the library's key, and what its rows need besides
 local LIBRARIES = {
-  NumPy = { "numpy", "import numpy as np" },
-  PyTorch = { "torch", [[
-import torch
-torch.set_num_threads(1)
-from torch._subclasses.fake_tensor import FakeTensorMode]] },
+  NumPy = { "numpy" },
+  PyTorch = { "torch", "from torch._subclasses.fake_tensor import FakeTensorMode" },
   JAX = { "jax", [[
-import jax
-jax.config.update("jax_platforms", "cpu")
-import jax.numpy as jnp
 def deleted(x):
     x.delete()
     return x]] },
-  PyArrow = { "pyarrow", "import pyarrow as pa" },
-  TensorFlow = { "tensorflow", "import tensorflow as tf" },
+  PyArrow = { "pyarrow" }, TensorFlow = { "tensorflow" }, Paddle = { "paddle" }, pandas = { "pandas numpy" },
+  polars = { "polars numpy" },
 }
 
 setup(function()
-  ns, missing = py.exec("import warnings; warnings.simplefilter('ignore')", {}), {}
-  for name, row in pairs(LIBRARIES) do
-    missing[name] = not (arrays.import(row[1]) and pcall(py.exec, row[2], ns))
-  end
+  libraries = support.open()
+  ns = libraries.ns
 end)
 
-teardown(function() ns, missing = nil, nil end)
+teardown(function()
+  libraries:close()
+  libraries, ns = nil, nil
+end)
 
 after_each(function() py.exec("globals().pop('x', None)", ns) end)
 
@@ -42,7 +37,9 @@ describe("an array that cannot be shared:", function()
     "library | array | who refuses | code | message | pass instead")) do
     local library, source, who, code, text, cure = unpack(row)
     it(library .. "'s " .. tables.plain(source), function()
-      if missing[library] then return pending(library .. " is not installed") end
+      local absent = libraries:missing(LIBRARIES[library][1])
+      if absent then return pending(absent) end
+      py.exec(LIBRARIES[library][2] or "", ns)
       py.exec("x = " .. tables.plain(source), ns)
       local e = capsules.fails(xchg.asarray, py.get(ns, "x"))
       assert.same({ tables.plain(code), who == "xchg" }, { e.code, e.type == nil }, e.message)
