@@ -89,6 +89,7 @@ build = {
       ["xchg.resolve"] = "lua/xchg/resolve.lua",
       ["xchg.stack"] = "lua/xchg/stack.lua",
       ["xchg.format"] = "lua/xchg/format.lua",
+      ["xchg.gather"] = "lua/xchg/gather.lua",
       ["xchg.index"] = "lua/xchg/index.lua",
       ["xchg.info"] = "lua/xchg/info.lua",
       ["xchg.init"] = "lua/xchg/init.lua",

@@ -21,13 +21,23 @@ class Counter:
         if not self.values: raise StopIteration
         return self.values.pop(0)
 class Items:
-    """A sequence by items and a length alone."""
-    def __len__(self): return 3
+    """A sequence by its length, which is a lie, and __getitem__."""
+    def __len__(self): return 1
     def __getitem__(self, i):
         if i >= 3: raise IndexError
         return i * 2
+class Liar:
+    """An iterable with a length that no memory holds."""
+    def __iter__(self): return iter([1, 2])
+    def __len__(self): return 2**62
 class Level(enum.IntEnum):
     LOW = 3
+class Colour(enum.Enum):
+    RED = 1
+class Sized(int):
+    """An int all the same."""
+    def __float__(self): return 7.0
+    def __index__(self): return 8
 class Failing:
     def __float__(self): raise RuntimeError("no float today")
 class Shrinking(list):
@@ -59,6 +69,16 @@ describe("asarray of numbers of Python", function()
     { "collections.deque([1, 2])", "int64", { 2 }, { 1, 2 } },
     { "{'a': 1, 'b': 2}.values()", "int64", { 2 }, { 1, 2 } },
     { "Items()", "int64", { 3 }, { 0, 2, 4 } },
+    { "Liar()", "int64", { 2 }, { 1, 2 } },
+    { "[Sized(3), 4]", "int64", { 2 }, { 3, 4 } },
+    { "[Sized(2**70), 0.5]", "float64", { 2 }, { 2 ^ 70, 0.5 } },
+    { "collections.UserList([1, 2])", "int64", { 2 }, { 1, 2 } },
+    { "{1: 2, 3: 4}.items()", "int64", { 2, 2 }, { { 1, 2 }, { 3, 4 } } },
+    { "[collections.namedtuple('P', 'x y')(1, 2)]", "int64", { 1, 2 }, { { 1, 2 } } },
+    { "zip([1, 2], (3, 4))", "int64", { 2, 2 }, { { 1, 3 }, { 2, 4 } } },
+    { "[[True], [2]]", "int64", { 2, 1 }, { { 1 }, { 2 } } },
+    { "[[[], []], [[], []]]", "float64", { 2, 2, 0 }, { { {}, {} }, { {}, {} } } },
+    { "[()]", "float64", { 1, 0 }, { {} } },
     { "[Level.LOW, 1]", "int64", { 2 }, { 3, 1 } },
     { "[decimal.Decimal('1.5'), fractions.Fraction(1, 4)]", "float64", { 2 }, { 1.5, 0.25 } },
     { "[2**62, -2**63]", "int64", { 2 }, { 4611686018427387904LL, -9223372036854775807LL - 1 } },
@@ -123,14 +143,22 @@ describe("asarray of numbers of Python", function()
     { "[{1: 2}]", "wrong_type", "py.list(d.values())" },
     { "[int]", "wrong_type", "x[0] is of type type" },
     { "[2**63, -1]", "out_of_range", "no dtype holds both integers below 0 and above 2^63 - 1" },
-    { "[2**64]", "out_of_range", "no integer dtype holds 18446744073709551616" },
-    { "[-2**63 - 1]", "out_of_range", "no integer dtype holds -9223372036854775809" },
-    { "{'a': 1}", "no_protocol", "a sequence; pass py.list(d.values())" },
-    { "__import__('collections').UserDict({1: 2})", "no_protocol", "a sequence; pass py.list(d.values())" },
-    { "frozenset([1])", "no_protocol", "sets have no order, pass a list" },
-    { "type('Endless', (), {'__getitem__': lambda self, i: i})()", "no_protocol", "neither a number nor a sequence" },
-    { "[enum.Enum('E', 'A B').A]", "wrong_type", "which is no number, array or sequence" },
-    { "object()", "no_protocol", "object has none of the protocols" },
+    { "[2**64]", "out_of_range", "x[0] is 18446744073709551616, which no integer dtype holds" },
+    { "[-2**63 - 1]", "out_of_range", "x[0] is -9223372036854775809, which no integer dtype holds" },
+    { "[[[], []], [[]]]", "shape_mismatch", "x[1] is a list of 1 where a sequence of 2 was expected" },
+    { "{'a': 1}", "no_protocol", "and is neither a number nor a sequence; pass py.list(d.values())" },
+    { "collections.UserDict({1: 2})", "no_protocol", "py.list(d.values())" },
+    { "[collections.ChainMap({1: 2})]", "wrong_type", "x[0] is of type collections.ChainMap, which is no number" },
+    { "frozenset([1])", "no_protocol", "frozenset has none of the protocols exchange_api, dlpack, cai, buffer, array_struct, "
+      .. "array_interface, array, and is neither a number nor a sequence; sets have no order, pass a list" },
+    { "object()", "no_protocol", "neither a number nor a sequence; pass an array, or a list of numbers" },
+    { "[Colour.RED]", "wrong_type", "x[0] is of type Colour, which is no number" },
+    { "Colour", "no_protocol", "neither a number nor a sequence" },
+    { "np.s_", "no_protocol", "neither a number nor a sequence" },
+    { "[str.__new__(type('Text', (str,), {}), 'a')]", "wrong_type", "x[0] is of type Text, which is no number, array or "
+      .. "sequence; text is no number, convert it first" },
+    { "[[1], [2], [2**400]]", "out_of_range",
+      "x[2][0] is 258224987808690858965591917200301187432970579282922351283065..., which no integer dtype holds" },
   } do
     it("raises for " .. row[1], function() raises(row[2], row[3], asarray, eval(row[1])) end)
   end
@@ -146,13 +174,17 @@ describe("asarray of numbers of Python", function()
   end)
 
   it("passes on what a number raises", function()
-    local e = capsules.fails(asarray, eval "[1, Failing()]")
-    assert.same({ "RuntimeError", "python" }, { e.type, e.code })
+    local e = raises("python", "asarray: x[1][0]: RuntimeError: no float today", asarray, eval "[[1], [Failing()]]")
+    assert.equal("RuntimeError", e.type)
   end)
 
   it("passes on what an iterator raises, half-way", function()
-    local e = capsules.fails(asarray, eval "(1 // (2 - i) for i in range(5))")
-    assert.equal("ZeroDivisionError", e.type)
+    for source, place in pairs {
+      ["(1 // (2 - i) for i in range(5))"] = "x", ["[[1, 1], (1 // (2 - i) for i in range(5))]"] = "x[1]",
+    } do
+      local e = raises("python", "asarray: " .. place .. ": ZeroDivisionError: ", asarray, eval(source))
+      assert.equal("ZeroDivisionError", e.type)
+    end
   end)
 
   it("reads iterators once", function()
@@ -191,8 +223,8 @@ describe("asarray of numbers of Python", function()
       end
       t:release()
     end
-    local t = asarray(eval "[0, 2.5, float('nan'), 1j, 0j]", { dtype = "bool" })
-    assert.same({ false, true, true, true, false }, t:totable())
+    local t = asarray(eval "[0, 1, 1.0, -0.0, True, 1 + 0j, 0j]", { dtype = "bool" })
+    assert.same({ false, true, true, false, true, true, false }, t:totable())
     t:release()
   end)
 
@@ -202,6 +234,8 @@ describe("asarray of numbers of Python", function()
     { "[2**63]", "int64", "9223372036854775808" }, { "[2.0**63]", "int64", "9.2" }, { "[2.0**64]", "uint64", "1.8" },
     { "[1.5]", "int8", "x[0] is 1.5" }, { "[float('nan')]", "int64", "nan" }, { "[float('inf')]", "uint64", "inf" },
     { "[float('-inf')]", "int64", "-inf" }, { "[1j]", "float64", "x[0] is 1j" }, { "[10**400]", "float64", "x[0] is 1000" },
+    { "[[0], [2]]", "bool", "x[1][0] is 2, which bool cannot hold" }, { "[0.5]", "bool", "x[0] is 0.5" },
+    { "[float('nan')]", "bool", "nan" }, { "[1j]", "bool", "1j" },
     { "[2**64]", "uint64", "18446744073709551616" }, { "[-0.5]", "uint8", "-0.5" },
   } do
     it("raises for " .. row[1] .. " as " .. row[2], function()
@@ -232,6 +266,10 @@ describe("asarray of numbers of Lua", function()
     raises("shape_mismatch", "asarray: element[2] is a list of 1", asarray, { { 1, 2 }, { 3 } })
     raises("wrong_type", "asarray: element[1]", asarray, { print })
     raises("wrong_type", "it has the key \"a\"", asarray, { a = 1, 2 })
+    raises("wrong_type", "element[3]: nil cannot be stored", asarray, { 1, 2, nil, 4 })
+    raises("wrong_type", "it has the key \"n\"", asarray, { 1, 2, n = 2 })
+    raises("wrong_type", "it has the key 0", asarray, { [0] = 0, 1, 2 })
+    raises("wrong_type", "it has the key 1.5", asarray, { 1, 2, [1.5] = 3 })
     local cycle = {}
     cycle[1] = cycle
     raises("out_of_range", "or contains itself", asarray, cycle)
@@ -240,6 +278,31 @@ describe("asarray of numbers of Lua", function()
     other[2] = other
     raises("out_of_range", "or contains itself", asarray, other)
     deep:release()
+  end)
+end)
+
+describe("asarray of a table with a metatable", function()
+  local function with(methods, list) return setmetatable(list, methods) end
+  local function three() return 3 end
+
+  it("reads what is in the table itself", function()
+    local object = { __index = function(_, i) return type(i) == "number" and i <= 3 and 7 or nil end }
+    for _, list in ipairs { with({ __index = {} }, { 1, 2, 3 }), with({ __len = three }, { 1, 2, 3 }) } do
+      local t = asarray(list)
+      assert.same({ 1, 2, 3 }, t:totable())
+      t:release()
+    end
+    local t = asarray(with(object, { 1, 2 }))
+    assert.same({ 1, 2 }, t:totable())
+    t:release()
+  end)
+
+  it("raises where that is not what it says it has", function()
+    raises("wrong_type", "says by __len that it has 3 elements, and holds 0", asarray, with({ __len = three }, {}))
+    raises("wrong_type", "says by __len that it has 3 elements, and holds 1", asarray, { { 1 }, with({ __len = three }, { 1 }) })
+    local a = xchg.ones(3)
+    raises("wrong_type", "says by __len", asarray, { with({ __len = three }, {}), a })
+    a:release()
   end)
 end)
 

@@ -30,7 +30,7 @@ local GENERATED = { ["src/sim/driver/table.h"] = true }
 
 local LUA_RANK = {
   command = -1, info = 0, simulator = 0, -- what the command prints
-  init = 1, asarray = 1.2, into = 1.2, probe = 1.2, resolve = 1.5, exchange = 2, stack = 2.8, promotion = 7, protocols = 8,
+  init = 1, asarray = 1.2, into = 1.2, probe = 1.2, resolve = 1.5, exchange = 2, gather = 1.4, stack = 2.8, promotion = 7, protocols = 8,
   cuda = 2.5, buffer = 3, tensor = 3, python = 3,
   index = 4, format = 4, create = 4, copy = 5, allocate = 5.5, -- what tensor is made of
   view = 6, direct = 6, slots = 6.5, element = 7,

@@ -19,9 +19,9 @@ end
 local through, asarray = M.through, lib.core.exchange.asarray
 
 --- A tensor; or nil, and "scalar" or "sequence" for an object that is this and has no protocol. With a place from 1
---- on, of that element of a Python list.
-function M.import(where, x, stream, protocols, place)
-  return through(where, asarray, x, stream, protocols, place)
+--- on, of that element of a Python list. `never`: what its producer copies is refused.
+function M.import(where, x, stream, protocols, place, never)
+  return through(where, asarray, x, stream, protocols, place, never)
 end
 
 return M

@@ -31,13 +31,10 @@ static int number_read(number *out, PyObject *object) {
       out->large = xchg__py.PyLong_AsUnsignedLongLong(object);
     }
     if (overflow < 0 || xchg__py.PyErr_Occurred() != NULL) { /* as a float, if that can hold it */
-      PyObject *real;
       xchg__py.PyErr_Clear();
       out->form = REAL;
-      real = xchg__py.PyNumber_Float(object);
-      out->real = real != NULL ? xchg__py.PyFloat_AsDouble(real) : 0;
-      xchg__py.Py_DecRef(real);
-      return real != NULL;
+      out->real = xchg__py.PyLong_AsDouble(object);
+      return xchg__py.PyErr_Occurred() == NULL;
     }
     out->real = overflow > 0 ? (double)out->large : (double)out->whole;
   } else if (xchg__py.PyType_IsSubtype(type, xchg__py.PyComplex_Type)) {
@@ -49,6 +46,13 @@ static int number_read(number *out, PyObject *object) {
     out->real = xchg__py.PyFloat_AsDouble(object);
   }
   return xchg__py.PyErr_Occurred() == NULL;
+}
+
+const char *xchg__number_text(PyObject *object, char *out, size_t size) {
+  xchg__object_text(object, out, size);
+  if (strlen(out) == size - 1)
+    memcpy(out + size - 4, "...", 4);
+  return out;
 }
 
 /* Into an integer type of these limits. */
@@ -88,7 +92,7 @@ static int element_write(char *data, int dtype, Py_ssize_t i, const number *n) {
   double twice[2] = {n->real, n->imaginary};
   uint16_t half;
   switch (dtype) {
-  case XCHG_DTYPE_BOOL: data[i] = n->real != 0 || n->imaginary != 0; return 1;
+  case XCHG_DTYPE_BOOL: data[i] = n->real == 1; return (n->real == 0 || n->real == 1) && n->imaginary == 0;
   case XCHG_DTYPE_INT8: return whole_write(data + i, 1, n, INT8_MIN, INT8_MAX);
   case XCHG_DTYPE_INT16: return whole_write(data + 2 * i, 2, n, INT16_MIN, INT16_MAX);
   case XCHG_DTYPE_INT32: return whole_write(data + 4 * i, 4, n, INT32_MIN, INT32_MAX);
@@ -176,7 +180,7 @@ int xchg__sequence_write(lua_State *L) {
       char place[512], text[64];
       xchg__py.PyErr_Clear();
       return xchg__raisef(L, XCHG_E_RANGE, "asarray: %s is %s, which %s cannot hold; pass a dtype that does",
-                          place_of(L, place, sizeof place, at + i), xchg__object_text(object, text, sizeof text),
+                          place_of(L, place, sizeof place, at + i), xchg__number_text(object, text, sizeof text),
                           xchg_dtype_info(tensor->_dtype)->name);
     }
   }

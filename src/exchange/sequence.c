@@ -78,8 +78,21 @@ static void refuse_type(lua_State *L, const walk *w, int depth, PyObject *object
                cure != NULL ? cure : "make it one first");
 }
 
+/* Raises the exception that is pending, with the place. */
+static void raise_at(lua_State *L, const walk *w, int depth) {
+  char place[320];
+  xchg__exception_push(L);
+  if (lua_istable(L, -1)) {
+    lua_getfield(L, -1, "message");
+    lua_pushfstring(L, "asarray: %s: %s", place_text(place, sizeof place, w, depth), lua_tostring(L, -1));
+    lua_setfield(L, -3, "message");
+    lua_pop(L, 1);
+  }
+  lua_error(L);
+}
+
 /* The object as a number of Python's own: itself, or new. Owned by the door in both cases. */
-static PyObject *number_own(lua_State *L, PyObject *object) {
+static PyObject *number_own(lua_State *L, const walk *w, int depth, PyObject *object) {
   PyObject *type = xchg__py_type(object), *number;
   unsigned long flags = xchg__py.PyType_GetFlags(type);
   if (flags & XCHG_PY_LONG_SUBCLASS || xchg__py.PyType_IsSubtype(type, xchg__py.PyFloat_Type) ||
@@ -94,14 +107,14 @@ static PyObject *number_own(lua_State *L, PyObject *object) {
   } else {
     PyObject *arguments = xchg__py.PyTuple_New(1);
     if (arguments == NULL)
-      xchg__exception_raise(L);
+      raise_at(L, w, depth);
     xchg__py.Py_IncRef(object);
     xchg__py.PyTuple_SetItem(arguments, 0, object);
     number = xchg__py.PyObject_Call(xchg__py.PyComplex_Type, arguments, NULL);
     xchg__py.Py_DecRef(arguments);
   }
   if (number == NULL)
-    xchg__exception_raise(L);
+    raise_at(L, w, depth);
   return xchg__door_own(L, number);
 }
 
@@ -166,7 +179,7 @@ static void number_add(lua_State *L, walk *w, int depth, PyObject *object) {
   if (depth != w->rank)
     refuse_ragged(L, w, depth, object);
   if (xchg__offer_builtin(object) != XCHG_OFFER_SCALAR)
-    object = number_own(L, object);
+    object = number_own(L, w, depth, object);
   number_note(w, object, w->count);
   leaf_note(L, w, depth, 1);
   list_add(L, w, object);
@@ -181,6 +194,29 @@ static void array_add(lua_State *L, walk *w, int depth, PyObject *object) {
 }
 
 static void walk_any(lua_State *L, walk *w, int depth, PyObject *object);
+
+/* What is in an object now: what runs meanwhile may change it; of an iterator all that there will be. A length that it
+ * names is no reason to make room. */
+static PyObject *items_of(lua_State *L, const walk *w, int depth, PyObject *object) {
+  PyObject *items, *list, *iterator, *item;
+  if (xchg__offer_builtin(object) != XCHG_OFFER_SEQUENCE) {
+    iterator = xchg__door_own(L, xchg__py.PyObject_GetIter(object));
+    list = xchg__door_own(L, iterator != NULL ? xchg__py.PyList_New(0) : NULL);
+    while (list != NULL && (item = xchg__py.PyIter_Next(iterator)) != NULL) {
+      int code = xchg__py.PyList_Append(list, item);
+      xchg__py.Py_DecRef(item);
+      if (code != 0)
+        break;
+    }
+    if (list == NULL || xchg__py.PyErr_Occurred() != NULL)
+      raise_at(L, w, depth);
+    object = list;
+  }
+  items = xchg__door_own(L, xchg__py.PySequence_Tuple(object));
+  if (items == NULL)
+    raise_at(L, w, depth);
+  return items;
+}
 
 /* A row of nothing but numbers of Python's own, at once. 0 where it is not that, or does not fit. */
 static int numbers_add(lua_State *L, walk *w, int depth, PyObject *items, Py_ssize_t length) {
@@ -211,16 +247,14 @@ static void extent_add(lua_State *L, walk *w, Py_ssize_t length) {
 
 static void walk_rows(lua_State *L, walk *w, int depth, PyObject *object) {
   int mark = xchg__door_mark();
-  PyObject *items; /* a copy: what runs meanwhile may change the object; of an iterator all that there will be */
+  PyObject *items;
   Py_ssize_t length;
   if (depth == XCHG_MAX_NDIM)
     xchg__raisef(L, XCHG_E_RANGE, "asarray: the sequence is nested deeper than %d levels, or contains itself",
                  XCHG_MAX_NDIM);
   if (w->rank >= 0 && depth >= w->rank)
     refuse_ragged(L, w, depth, object);
-  items = xchg__door_own(L, xchg__py.PySequence_Tuple(object));
-  if (items == NULL)
-    xchg__exception_raise(L);
+  items = items_of(L, w, depth, object);
   length = xchg__py.PyTuple_Size(items);
   if (depth == w->ndim)
     extent_add(L, w, length);
@@ -258,23 +292,31 @@ static void walk_any(lua_State *L, walk *w, int depth, PyObject *object) {
     refuse_type(L, w, depth, object);
 }
 
+static void refuse_huge(lua_State *L, walk *w) {
+  char place[320], text[64];
+  int64_t i = w->huge - 1;
+  xchg__number_text(xchg__py.PyList_GetItem(w->list, (Py_ssize_t)i), text, sizeof text);
+  for (int d = w->ndim - 1; d >= 0; d--) { /* there are only numbers */
+    w->place[d] = i % w->shape[d];
+    i /= w->shape[d];
+  }
+  xchg__raisef(L, XCHG_E_RANGE, "asarray: %s is %s, which no integer dtype holds; pass dtype = 'float64', which rounds",
+               place_text(place, sizeof place, w, w->ndim), text);
+}
+
 /* The dtype for the numbers that were met, XCHG_DTYPE_NONE for none. Among arrays, and where a dtype is asked for, it
  * is only their kind. */
-static int numbers_dtype(lua_State *L, const walk *w, int kind) {
+static int numbers_dtype(lua_State *L, walk *w, int kind) {
   if (w->has_complex)
     return XCHG_DTYPE_COMPLEX128;
   if (w->has_float)
     return XCHG_DTYPE_FLOAT64;
-  if (!kind && w->has_int && (w->huge != 0 || (w->has_large && w->has_negative))) {
-    char text[64] = "";
-    if (w->huge != 0)
-      xchg__object_text(xchg__py.PyList_GetItem(w->list, (Py_ssize_t)w->huge - 1), text, sizeof text);
+  if (!kind && w->huge != 0)
+    refuse_huge(L, w);
+  if (!kind && w->has_large && w->has_negative)
     xchg__raisef(L, XCHG_E_RANGE,
-                 w->huge != 0 ? "asarray: no integer dtype holds %s; pass dtype = 'float64', which rounds"
-                              : "asarray: no dtype holds both integers below 0 and above 2^63 - 1%s; pass dtype = "
-                                "'float64', which rounds",
-                 text);
-  }
+                 "asarray: no dtype holds both integers below 0 and above 2^63 - 1; pass dtype = "
+                 "'float64', which rounds");
   if (w->has_int)
     return w->has_large && !w->has_negative ? XCHG_DTYPE_UINT64 : XCHG_DTYPE_INT64;
   return w->has_bool ? XCHG_DTYPE_BOOL : XCHG_DTYPE_NONE;

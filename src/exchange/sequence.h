@@ -4,6 +4,8 @@
 
 #include <lua.h>
 
+#include "python/libpython.h"
+
 /* Body: exchange.walk(object, kind, name) -> list, shape, numbers, arrays, leaves, rank. `list` is a Python list of what
  * is inside in row-major order (the object itself for a number), read once: iterators are at their end then. `shape` has
  * the extents of sequences. `numbers` is the dtype that holds its numbers (nil for none); with `kind`, or arrays among
@@ -23,5 +25,8 @@ int xchg__sequence_walk(lua_State *L);
  * the dtype cannot hold, with the place in `shape`, `at` being that of the first: behind `name` ("x"), with indices from
  * 0, but for the first `ones`, which are from 1. */
 int xchg__sequence_write(lua_State *L);
+
+/* What a number is, cut with "..." where it does not fit. Returns `out`. GIL held; leaves no exception. */
+const char *xchg__number_text(PyObject *number, char *out, size_t size);
 
 #endif

@@ -89,6 +89,7 @@
   R(PyObject *, PyLong_FromDouble, (double))                                                                           \
   R(void *, PyLong_AsVoidPtr, (PyObject *))                                                                            \
   R(long long, PyLong_AsLongLongAndOverflow, (PyObject *, int *))                                                      \
+  R(double, PyLong_AsDouble, (PyObject *))                                                                             \
   R(unsigned long long, PyLong_AsUnsignedLongLong, (PyObject *))                                                       \
   R(PyObject *, PyFloat_FromDouble, (double))                                                                          \
   R(double, PyFloat_AsDouble, (PyObject *))                                                                            \
