@@ -132,7 +132,7 @@ for _, door in ipairs(DOORS) do
           local before, count = d.deaths, 0
           for _, row in ipairs(doors.FULL) do
             for data, code in pairs {
-              NULL = door[2] == "cai" and "bad_descriptor" or "refused", odd = "unsupported_layout",
+              NULL = door[2] == "cai" and "bad_descriptor" or "refused",
               nowhere = door[2] == "cai" and "unsupported_device" or "bad_descriptor",
             } do
               local ok, e = pcall(fn, offer(row, { data = data }))
