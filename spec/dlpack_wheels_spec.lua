@@ -74,7 +74,7 @@ for _, row in ipairs(PRODUCERS) do
 
     each(needs, "is shared with copy = false, on the host, through each protocol that it has", function()
       for _, options in ipairs { { copy = false }, { device = "cpu" }, { device = "cpu", copy = false },
-        { protocols = { "dlpack" } }, { protocols = { "dlpack", "exchange_api" }, copy = false } } do
+        { protocols = { "dlpack" } }, { protocols = { "dlpack", "exchange_api" }, copy = false }, { stream = -1 } } do
         local t = xchg.from_dlpack(value "x", options)
         three(t)
         local again = xchg.from_dlpack(value "x")
@@ -229,23 +229,6 @@ describe("what is not a plain array", function()
     end
   end)
 
-  each("mpi", "gives its memory through other doors than DLPack", function()
-    -- In a process of its own: MPI starts with its import, and wants to be ended.
-    local result = child.run [[
-      local xchg = require "xchg"
-      local py = xchg.python
-      local found, MPI = pcall(py.import, "mpi4py.MPI")
-      if not found then print "none" return end
-      local ok, e = pcall(xchg.from_dlpack, MPI.Alloc_mem(64))
-      print(ok, e.code, e.message)
-      MPI.Finalize()
-    ]]
-    assert.equal(0, result.status, result.stderr)
-    if result.stdout == "none\n" then return pending "there is no MPI for mpi4py" end
-    assert.truthy(result.stdout:find("false\tno_protocol\tfrom_dlpack: mpi4py.MPI.buffer has no __dlpack__", 1, true),
-      result.stdout)
-  end)
-
   each("jax", "is on one host, whatever number JAX gives to its part; sharded over two it is refused", function()
     local result = child.run([[
       local xchg = require "xchg"
@@ -278,6 +261,13 @@ deleted.delete()
     assert.truthy(out:find("\nfalse\trefused\t[^\n]*shard[^\n]*\nfalse\trefused\t[^\n]*\nfalse\trefused\t"), out)
     assert.truthy(out:find("; the array was deleted, or donated to a computation", 1, true), out)
     assert.truthy(out:find("\ncpu\t2\n$"), out)
+  end)
+
+  each("numpy torch tvm pyarrow core", "has no buffer, and says who may take it", function()
+    for _, source in ipairs { "torch.zeros(2)", "tvm_ffi.from_dlpack(np.zeros(2))", "pa.array([1, 2])",
+      "SMV.from_dlpack(np.zeros(2), stream_ptr=-1)" } do
+      fails_with("no_protocol", "has no buffer; from_dlpack or asarray may take it", xchg.from_buffer, py.eval(source, ns))
+    end
   end)
 
   each("torch", "is refused by PyTorch's own words where both of its doors are asked", function()

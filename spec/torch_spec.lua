@@ -177,6 +177,8 @@ class Deaf(torch.Tensor):
       "x.int_repr()" },
     { "that is fake", "fake()", "data is NULL for 3 elements" },
     { "that is a wrapper", "torch.Tensor._make_wrapper_subclass(Wrapper, (3,))", "data is NULL for 3 elements" },
+    { "with a mask", "torch.masked.masked_tensor(torch.ones(2), torch.tensor([True, False]))", "MaskedTensor refuses",
+      "x.to_tensor(0)" },
     { "of bits", "torch.zeros(3, dtype=torch.uint8).view(torch.bits8)", "Bit types are not supported" },
   }
   for _, row in ipairs(refusals) do
@@ -207,22 +209,24 @@ def fake():
     end)
   end
 
-  each("inside vmap is refused", function()
-    exec [[
+  -- how it is wrapped, part of the message
+  for _, row in ipairs { { "vmap(inner)(torch.ones(2, 3))", "; it is inside torch.func" },
+    { "grad(lambda x: inner(x).sum())(torch.ones(3))", "requires grad" },
+    { "jvp(inner, (torch.ones(3),), (torch.ones(3),))", "; it is inside torch.func" },
+    { "functionalize(inner)(torch.ones(3))", "data is NULL for 3 elements" } } do
+    each("inside torch.func." .. row[1]:match "%w+" .. " is refused", function()
+      exec([[
 caught = []
-def look(take):
-    def inner(x):
-        caught.append(x)
-        return x * 2
-    torch.func.vmap(inner)(torch.ones(2, 3))
-]]
-    value("look")(py.None)
-    exec "x = caught.pop()"
-    local e = capsules.fails(xchg.from_dlpack, value "x")
-    assert.equal("refused", e.code)
-    assert.truthy(e.message:find("; it is inside torch.func", 1, true), e.message)
-    exec "del x"
-  end)
+def inner(x):
+    caught.append(x)
+    return x * 2
+torch.func.]] .. row[1] .. "\nx = caught.pop()")
+      for _, take in ipairs { xchg.from_dlpack, xchg.asarray } do
+        fails_with("refused", row[2], take, value "x")
+      end
+      exec "del x"
+    end)
+  end
 
   each("of a type without a DLPack code is refused", function()
     for _, name in ipairs { "int4", "uint4", "uint1" } do
