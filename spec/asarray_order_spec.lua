@@ -174,6 +174,24 @@ describe("a torch tensor that requires grad", function()
     if not found then return pending "PyTorch is not installed" end
     raises("refused", "requires grad", asarray, torch.ones(3, py.kwargs { requires_grad = true }))
   end)
+
+  it("is refused with its place inside of a list", function()
+    local found, torch = pcall(py.import, "torch")
+    if not found then return pending "PyTorch is not installed" end
+    raises("refused", "asarray: x[1]: ", asarray,
+      py.list { torch.ones(3), torch.ones(3, py.kwargs { requires_grad = true }) })
+  end)
+end)
+
+describe("tensors of torch without dimensions", function()
+  it("stand among numbers, as their dtype", function()
+    local found, torch = pcall(py.import, "torch")
+    if not found then return pending "PyTorch is not installed" end
+    local t = asarray(py.eval("[torch.tensor(1.5), 2, np.array(3, 'f4'), torch.tensor(4, dtype=torch.bfloat16)]",
+      py.dict { torch = torch, np = py.import "numpy" }))
+    assert.same({ "float32", { 1.5, 2, 3, 4 } }, { t.dtype, t:totable() })
+    t:release()
+  end)
 end)
 
 describe("__array__", function()

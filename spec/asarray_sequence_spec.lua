@@ -81,6 +81,8 @@ describe("asarray of numbers of Python", function()
     { "[()]", "float64", { 1, 0 }, { {} } },
     { "[Level.LOW, 1]", "int64", { 2 }, { 3, 1 } },
     { "[decimal.Decimal('1.5'), fractions.Fraction(1, 4)]", "float64", { 2 }, { 1.5, 0.25 } },
+    { "[fractions.Fraction(1, 2), fractions.Fraction(1, 4), Level.LOW, decimal.Decimal(2), fractions.Fraction(3)]", "float64",
+      { 5 }, { 0.5, 0.25, 3, 2, 3 } },
     { "[2**62, -2**63]", "int64", { 2 }, { 4611686018427387904LL, -9223372036854775807LL - 1 } },
     { "[2**63, 1]", "uint64", { 2 }, { 9223372036854775808ULL, 1 } },
     { "[2**64, 0.5]", "float64", { 2 }, { 2 ^ 64, 0.5 } },
@@ -336,6 +338,16 @@ describe("asarray of lists of arrays", function()
       t:release()
     end)
   end
+
+  it("takes scalars of every dtype of NumPy's for what they are", function()
+    for _, dtype in ipairs(require("xchg.promotion").names) do
+      if dtype ~= "bfloat16" then
+        local t = asarray(eval(("[np.dtype('%s').type(1), np.dtype('%s').type(0), np.array(1, '%s')]"):format(dtype, dtype, dtype)))
+        assert.same({ dtype, { 3 } }, { t.dtype, t.shape })
+        t:release()
+      end
+    end
+  end)
 
   it("stacks tensors and arrays in a Lua table", function()
     local a = xchg.tensor { 1, 2 }

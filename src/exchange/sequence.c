@@ -34,6 +34,8 @@ typedef struct {
   int leaf;                    /* what all leaves are as long as they are alike; -1: none was met */
   unsigned char *leaves;       /* what each of them is; NULL as long as they are alike. Lua's */
   int64_t room;                /* for leaves */
+  const PyObject *known;       /* type of the last number of this row that was none of Python's own; only compared */
+  enum { BY_INDEX, BY_FLOAT, BY_COMPLEX } how; /* such become numbers */
 } walk;
 
 /* "x[1][0]", as Python would write it. */
@@ -92,7 +94,7 @@ static void raise_at(lua_State *L, const walk *w, int depth) {
 }
 
 /* The object as a number of Python's own: itself, or new. Owned by the door in both cases. */
-static PyObject *number_own(lua_State *L, const walk *w, int depth, PyObject *object) {
+static PyObject *number_own(lua_State *L, walk *w, int depth, PyObject *object) {
   PyObject *type = xchg__py_type(object), *number;
   unsigned long flags = xchg__py.PyType_GetFlags(type);
   if (flags & XCHG_PY_LONG_SUBCLASS || xchg__py.PyType_IsSubtype(type, xchg__py.PyFloat_Type) ||
@@ -100,9 +102,13 @@ static PyObject *number_own(lua_State *L, const walk *w, int depth, PyObject *ob
     xchg__py.Py_IncRef(object);
     return xchg__door_own(L, object);
   }
-  if (xchg__offer_has(type, "__index__")) {
+  if (type != w->known) {
+    w->how = xchg__offer_has(type, "__index__") ? BY_INDEX : xchg__offer_has(type, "__float__") ? BY_FLOAT : BY_COMPLEX;
+    w->known = type;
+  }
+  if (w->how == BY_INDEX) {
     number = xchg__py.PyNumber_Index(object);
-  } else if (xchg__offer_has(type, "__float__")) {
+  } else if (w->how == BY_FLOAT) {
     number = xchg__py.PyNumber_Float(object);
   } else {
     PyObject *arguments = xchg__py.PyTuple_New(1);
@@ -255,6 +261,7 @@ static void walk_rows(lua_State *L, walk *w, int depth, PyObject *object) {
   if (w->rank >= 0 && depth >= w->rank)
     refuse_ragged(L, w, depth, object);
   items = items_of(L, w, depth, object);
+  w->known = NULL;
   length = xchg__py.PyTuple_Size(items);
   if (depth == w->ndim)
     extent_add(L, w, length);
@@ -271,6 +278,7 @@ static void walk_rows(lua_State *L, walk *w, int depth, PyObject *object) {
     w->place[depth] = i;
     walk_any(L, w, depth + 1, xchg__py.PyTuple_GetItem(items, i));
   }
+  w->known = NULL;
   xchg__door_drop(mark);
 }
 
@@ -280,7 +288,7 @@ static void walk_any(lua_State *L, walk *w, int depth, PyObject *object) {
   if (offer == XCHG_OFFER_NOTHING) {
     is_array = xchg__ndarray_is(object) || xchg__offer_any(object, xchg__offer_absent(object));
     if (!is_array)
-      offer = xchg__offer_plain(object);
+      offer = xchg__py_type(object) == w->known ? XCHG_OFFER_SCALAR : xchg__offer_plain(object);
   }
   if (is_array)
     array_add(L, w, depth, object);
