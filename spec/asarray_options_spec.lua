@@ -161,6 +161,30 @@ describe("the options of asarray: those for", function()
     end
   end)
 
+  it("a list of capsules do not use them up where they do not fit", function()
+    local function fresh() return eval "np.arange(2).__dlpack__()" end
+    local two = xchg.ones(2)
+    for _, row in ipairs {
+      { function(c) return py.list { c, eval "np.arange(3)" } end, "shape_mismatch", "x[0] has the shape {2} and x[1] has {3}" },
+      { function(c) return py.list { c, eval "np.arange(3).__dlpack__()" } end, "shape_mismatch", "x[1] has {3}" },
+      { function(c) return py.list { c, eval "[1, 2, 3]" } end, "shape_mismatch", "x[0] has the shape {2} where {3}" },
+      { function(c) return py.list { c, eval "[1, None]" } end, "wrong_type", "x[1][1] is of type NoneType" },
+      { function(c) return { c, { 1, 2, 3 } } end, "shape_mismatch", "element[1] has the shape {2} where {3}" },
+      { function(c) return { { c }, two } end, "shape_mismatch", "element[2] has the shape {2} where {1, 2}" },
+      { function(c) return { c, xchg.empty(2, { dtype = "float8_e5m2" }) } end, "unsupported_dtype", "int64 and float8_e5m2" },
+    } do
+      local c = fresh()
+      raises(row[2], row[3], asarray, row[1](c))
+      local t = asarray { c, two }
+      assert.same({ "float64", { { 0, 1 }, { 1, 1 } } }, { t.dtype, t:totable() })
+      t:release()
+      raises("bad_capsule", "asarray: x[0]: ", asarray, py.list { c, fresh() })
+    end
+    two:release()
+    local c = fresh()
+    raises("bad_capsule", "asarray: x[1]: ", asarray, py.list { c, c })
+  end)
+
   it("a table do not reach what is in it", function()
     local part = xchg.tensor { 1, 2 }
     local t = asarray({ part, part }, { readonly = true })

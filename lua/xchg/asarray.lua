@@ -145,7 +145,7 @@ end
 
 local function plain(x, wanted)
   if wanted.copy == false then refuse_copy "numbers and sequences have no memory to share" end
-  local list, shape, number, arrays, leaves, rank = doors.walk(x, wanted.row ~= nil)
+  local list, shape, number, arrays, leaves, rank, capsules = doors.walk(x, wanted.row ~= nil)
   local row = number and dtypes.by_id[number]
   if not arrays then
     row = wanted.row or row or dtypes.get("asarray", "float64")
@@ -166,7 +166,7 @@ local function plain(x, wanted)
     if t then return finish(t, { readonly = wanted.readonly }, true) end
   end
   local parts = stack.parts "x"
-  parts.shape, parts.rank, parts.number = shape, rank, row and row.name
+  parts.shape, parts.rank, parts.number, parts.capsules = shape, rank, row and row.name, capsules
   local done, problem = pcall(gather.items, parts, list, leaves, #shape, 0, wanted)
   if not done then
     parts:release()

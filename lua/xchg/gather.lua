@@ -11,7 +11,8 @@ local slots = require "xchg.slots"
 
 local M = {}
 
-local C, doors, count = lib.C, lib.core.exchange, lib.core.python.len
+local C, doors = lib.C, lib.core.exchange
+local count, item = lib.core.python.len, lib.core.python.get
 local is_tensor = slots.is_tensor
 
 --- A tensor over an array; or nil, and what it is. With a place from 1 on, of that element of a list.
@@ -35,9 +36,27 @@ local function within(place, problem)
   error(problem, 0)
 end
 
+-- A capsule can be used once: that is left to the stack, which looks first whether all fits.
+local function add_capsule(parts, x, wanted, depth, ones)
+  local dtype, kind, id, _, shape = doors.peek(x)
+  if not dtype then return false end
+  local n = parts.n + 1
+  parts:add_later(function()
+    local done, t = pcall(import, x, wanted)
+    if not done then within(parts:place(n), t) end
+    return t
+  end, dtype, kind, id, shape, depth, ones)
+  return true
+end
+
 -- An array inside of others: what refuses it does not know where it is.
-local function add_array(parts, x, wanted, place, depth, ones)
-  local done, t, what = pcall(import, x, wanted, place)
+local function add_array(parts, list, wanted, place, depth, ones)
+  local done, t, what = true, nil, nil
+  if parts.capsules then
+    done, t = pcall(add_capsule, parts, item(list, place - 1), wanted, depth, ones)
+    if done and t then return end
+  end
+  if done then done, t, what = pcall(import, list, wanted, place) end
   if done and t ~= nil then return parts:add(t, true, depth, ones) end
   parts:add_gap(depth, ones) -- for its place
   if not done then within(parts:place(parts.n), t) end
@@ -151,10 +170,13 @@ end
 
 -- A Python object inside of `depth` tables.
 local function collect_object(x, parts, depth, at, wanted)
-  local done, t = pcall(import, x, wanted)
+  local done, t = pcall(add_capsule, parts, x, wanted, depth, depth)
+  if done and t then return end
+  if done then done, t = pcall(import, x, wanted) end
   if not done then within(tostring(at), t) end
   if t ~= nil then return parts:add(t, true, depth, depth) end
-  local list, shape, number, _, leaves, rank = doors.walk(x, true, tostring(at))
+  local list, shape, number, _, leaves, rank, capsules = doors.walk(x, true, tostring(at))
+  parts.capsules = capsules
   for d, extent in ipairs(shape) do
     check_extent(parts, depth + d - 1, extent, tostring(at) .. ("[0]"):rep(d - 1))
   end

@@ -70,6 +70,22 @@ function Parts:add(t, ours, depth, ones)
   self.ours[add(self, t, depth, ones)] = ours
 end
 
+--- What becomes a tensor only when all is known to fit: `import` makes it, and it is ours.
+function Parts:add_later(import, dtype, kind, id, shape, depth, ones)
+  local extents = {} -- as of a tensor
+  for d, extent in ipairs(shape) do extents[d - 1] = extent end
+  add(self, { import = import, count = 1, _dtype = dtype, _device_type = kind, _device_id = id, _ndim = #shape,
+    _shape = extents }, depth, ones)
+end
+
+local function is_array(part) return is_tensor(part) or part.import ~= nil end
+
+local function import_all(parts)
+  for i = 1, parts.n do
+    if not is_tensor(parts[i]) and parts[i].import then parts[i], parts.ours[i] = parts[i].import(), true end
+  end
+end
+
 --- An empty list.
 function Parts:add_gap(depth, ones)
   add(self, { gap = true, count = 1 }, depth, ones)
@@ -131,7 +147,7 @@ end
 
 local function own_shape(part)
   local extents = {}
-  if is_tensor(part) then
+  if is_array(part) then
     for d = 1, part._ndim do extents[d] = tonumber(part._shape[d - 1]) end
   elseif part.gap then
     extents[1] = 0
@@ -164,7 +180,7 @@ local function one_shape(where, parts)
   parts.lists = { unpack(shape) }
   for i = 1, parts.n do
     local t, depth = parts[i], parts.depth[i]
-    if is_tensor(t) then
+    if is_array(t) then
       local ndim = depth + t._ndim
       if ndim ~= (rank or ndim) or ndim < #shape then refuse_shape(where, parts, i, shape) end
       rank = ndim
@@ -186,7 +202,7 @@ end
 local function one_device(where, parts)
   local kind, id, first = device.CPU, 0, nil
   for i = 1, parts.n do
-    if is_tensor(parts[i]) then
+    if is_array(parts[i]) then
       local k, d = parts[i]._device_type, parts[i]._device_id
       if M.on_host(k) then k, d = device.CPU, 0 end
       if not first then
@@ -205,7 +221,7 @@ end
 local function one_dtype(where, parts)
   local names, seen = {}, {}
   for i = 1, parts.n do
-    local name = is_tensor(parts[i]) and dtypes.by_id[parts[i]._dtype].name
+    local name = is_array(parts[i]) and dtypes.by_id[parts[i]._dtype].name
     if name and not seen[name] then
       seen[name] = true
       names[#names + 1] = name
@@ -317,6 +333,7 @@ local function stack(where, parts, wanted)
   end
   local kind, id = wanted.kind, wanted.id
   if not kind then kind, id = one_device(where, parts) end
+  import_all(parts)
   local extents = view.room()
   for d = 1, #shape do extents[d - 1] = shape[d] end
   local source

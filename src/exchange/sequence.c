@@ -27,7 +27,7 @@ typedef struct {
   int rank;         /* at which depth numbers are, or would be in an empty sequence; -1: none was met */
   int64_t shape[XCHG_MAX_NDIM];
   int64_t place[XCHG_MAX_NDIM]; /* of what is being read */
-  int has_bool, has_int, has_float, has_complex, has_array, has_gap;
+  int has_bool, has_int, has_float, has_complex, has_array, has_capsule, has_gap;
   int has_negative, has_large; /* ints below 0; that only uint64 holds */
   int64_t huge;                /* place in the list, from 1, of an int that no dtype holds */
   int64_t count;               /* of the list */
@@ -195,6 +195,7 @@ static void number_add(lua_State *L, walk *w, int depth, PyObject *object) {
 /* Its dimensions are not known yet, and so not whether it fits. */
 static void array_add(lua_State *L, walk *w, int depth, PyObject *object) {
   w->has_array = 1;
+  w->has_capsule |= xchg__py_type(object) == xchg__py.PyCapsule_Type;
   leaf_note(L, w, depth | LEAF_ARRAY, 1);
   list_add(L, w, object);
 }
@@ -365,7 +366,8 @@ int xchg__sequence_walk(lua_State *L) {
     lua_pushinteger(L, w.rank);
   else
     lua_pushnil(L);
+  lua_pushboolean(L, w.has_capsule);
   xchg__py.Py_IncRef(w.list);
   *box = w.list;
-  return 6;
+  return 7;
 }
