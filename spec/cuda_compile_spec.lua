@@ -396,11 +396,19 @@ describe("a compilation in the background", function()
   if not compiler then return pending(reason) end
   after_each(cuda_.reports_none)
 
-  -- Half a second of work.
-  local SLOW = "#include <cooperative_groups.h>\n__global__ void k(int *p) { *p = %d; }"
+  -- A third of a second of work, also for child processes.
+  local SLOW_SOURCE = [[
+    local function slow(number)
+      local lines = {}
+      for i = 1, 1500 do lines[i] = ("__device__ int f%d(int x) { return x * %d + %d; }"):format(i, i, number) end
+      lines[#lines + 1] = "__global__ void k(int *p) { *p = f1(*p); }"
+      return table.concat(lines, "\n")
+    end
+  ]]
+  local slow = assert(loadstring(SLOW_SOURCE .. " return slow"))()
 
   it("lets Lua go on, and gives the program", function()
-    local job = cuda.compile_async(SLOW:format(1), { cache = false })
+    local job = cuda.compile_async(slow(1), { cache = false })
     assert.is_false(job:done())
     assert.equal("compilation of program.cu (running)", tostring(job))
     local prog = job:wait()
@@ -428,10 +436,10 @@ describe("a compilation in the background", function()
   end)
 
   it("may be given up", function()
-    for i = 1, 10 do cuda.compile_async(SLOW:format(100 + i), { cache = false }) end
+    for i = 1, 10 do cuda.compile_async(slow(100 + i), { cache = false }) end
     collectgarbage()
     collectgarbage()
-    assert.same({ "k" }, cuda.compile_async(SLOW:format(99), { cache = false }):wait():kernels())
+    assert.same({ "k" }, cuda.compile_async(slow(99), { cache = false }):wait():kernels())
   end)
 
   for _, how in ipairs { "os.exit(0, true)", "os.exit(0)", "" } do
@@ -439,13 +447,12 @@ describe("a compilation in the background", function()
       if how == "os.exit(0)" and child.sanitizer() == "asan" then
         return pending "the Lua state stays open, and all of it is a leak to the checker"
       end
-      local run = child.run([[
+      local run = child.run(SLOW_SOURCE .. [[
         local cuda = require("xchg").cuda
         jobs = {}
-        for i = 1, 8 do
-          jobs[i] = cuda.compile_async("#include <cooperative_groups.h>\n#include <cuda/std/complex>\n"
-            .. "__global__ void k(int *p) { *p = " .. i .. "; }", { cache = false })
-        end
+        for i = 1, 8 do jobs[i] = cuda.compile_async(slow(i), { cache = false }) end
+        local began = os.clock()
+        repeat until os.clock() - began > 0.1 -- some run then, others wait
         io.stdout:write("started")
       ]] .. how, { env = cuda_.env(), timeout = 40 })
       assert.equal("started", run.stdout)
@@ -456,12 +463,11 @@ describe("a compilation in the background", function()
 
   it("stays in the process that began it", function()
     ffi.cdef [[ int fork(void); int waitpid(int, int *, int); void _exit(int); ]]
-    local run = child.run([[
+    local run = child.run(SLOW_SOURCE .. [[
       local ffi = require "ffi"
       ffi.cdef "int fork(void); int waitpid(int, int *, int); void _exit(int);"
       local cuda = require("xchg").cuda
-      local job = cuda.compile_async("#include <cooperative_groups.h>\n__global__ void k(int *p) { *p = 1; }",
-        { cache = false })
+      local job = cuda.compile_async(slow(1), { cache = false })
       local pid = ffi.C.fork()
       if pid == 0 then
         local ok, e = pcall(job.wait, job)
