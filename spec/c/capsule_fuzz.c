@@ -55,6 +55,13 @@ int xchg__from_ndarray(xchg__request *request, xchg_tensor *out, PyObject *objec
   return rarely(4) ? xchg__error_set(err, XCHG_E_MEMORY, "storage: no memory") : 1;
 }
 
+/* Nothing here is a class. */
+int xchg__offer_refuse_class(PyObject *class, const char *attribute, const char *where, xchg_error *err) {
+  (void)class;
+  (void)attribute;
+  return xchg__error_set(err, XCHG_E_ABSENT, "%s: a class", where);
+}
+
 int xchg__producer_prepare(void) {
   return fails() ? -1 : 0;
 }

@@ -28,7 +28,7 @@ static void error_names_are_unique(void) {
   for (int code = -1; xchg_error_name(code) != NULL; code--, names++)
     for (int other = -1; other > code; other--)
       CHECK(strcmp(xchg_error_name(code), xchg_error_name(other)) != 0);
-  CHECK_EQUAL(names, 24);
+  CHECK_EQUAL(names, 25);
   CHECK(xchg_error_name(0) == NULL);
   CHECK_TEXT(xchg_error_name(XCHG_E_NOT_VIEWABLE), "not_viewable");
 }

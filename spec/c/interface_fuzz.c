@@ -67,6 +67,13 @@ int xchg__from_ndarray(xchg__request *request, xchg_tensor *out, PyObject *objec
   return 1;
 }
 
+/* Nothing here is a class. */
+int xchg__offer_refuse_class(PyObject *class, const char *attribute, const char *where, xchg_error *err) {
+  (void)class;
+  (void)attribute;
+  return xchg__error_set(err, XCHG_E_ABSENT, "%s: a class", where);
+}
+
 int xchg__producer_prepare(void) {
   static PyObject name = {.kind = TEXT, .references = 1, .text = "__cuda_array_interf"};
   xchg__names.cuda_interface = &name;

@@ -69,7 +69,7 @@ static void refuses(void) {
 #define BORROW(data, dtype, ndim, shape)                                                                               \
   xchg_tensor_borrow(&slots.head, &out, book, 1, data, dtype, 0, ndim, shape, &error)
   CHECK_ERROR(BORROW(NULL, XCHG_DTYPE_FLOAT64, 1, &two), XCHG_E_ARGUMENT, "borrow: the pointer is NULL for 16 bytes");
-  CHECK_ERROR(BORROW((void *)4097, XCHG_DTYPE_FLOAT64, 1, &two), XCHG_E_DESCRIPTOR,
+  CHECK_ERROR(BORROW((void *)4097, XCHG_DTYPE_FLOAT64, 1, &two), XCHG_E_LAYOUT,
               "borrow: the first element is at address 0x1001, which is not a multiple of 8 as float64 needs; copy the "
               "memory to an aligned place (ffi.new) first");
   CHECK_ERROR(BORROW((void *)UINTPTR_MAX, XCHG_DTYPE_UINT8, 1, &two), XCHG_E_RANGE,

@@ -133,11 +133,23 @@ static int make_view(xchg_slots *slots, xchg_tensor *made, xchg_error *err) {
   return xchg_tensor_view(&slots->head, made, &base, &layout, err);
 }
 
+/* Frees the records that the thread keeps, so that each storage is an allocation again. */
+static void forget_spares(void) {
+  xchg__counts *mine = xchg__counts_mine;
+  while (mine != NULL && mine->spares != NULL) {
+    xchg_storage *spare = mine->spares;
+    mine->spares = spare->release.next;
+    mine->spare_count--;
+    free(spare);
+  }
+}
+
 static void each_allocation_fails(action make, int with_base, int tensors) {
   for (long n = 0;; n++) {
     xchg_slots slots;
     xchg_tensor made = {0};
     xchg_error error = {0};
+    forget_spares();
     long before = outstanding;
     xchg__slots_init(&slots);
     if (with_base)
@@ -165,6 +177,7 @@ static void each_allocation_fails(action make, int with_base, int tensors) {
       CHECK_EQUAL(rc, 0);
     }
     xchg__slots_close(&slots);
+    forget_spares();
     CHECK_EQUAL(xchg__count_sum(XCHG_COUNT_STORAGES), 0);
     CHECK_EQUAL(outstanding, before);
     if (!reached) {

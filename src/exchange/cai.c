@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/address.h"
+#include "exchange/offer.h"
 #include "exchange/producer.h"
 
 #define CAI "cai"
@@ -73,6 +74,9 @@ int xchg__cai_read(xchg__cai *out, PyObject *object, int32_t dtype, xchg_error *
     xchg__py.PyErr_Clear();
     return xchg__error_set(err, XCHG_E_MEMORY, "from_cai: Python has no memory");
   }
+  if (xchg__offer_is_class(object) &&
+      (code = xchg__offer_refuse_class(object, "__cuda_array_interface__", "from_cai", err)) != 0)
+    return code;
   memset(&out->array.tensor, 0, sizeof out->array.tensor);
   out->array.tensor.device.device_type = kDLCUDA;
   out->dict = xchg__py.PyObject_GetAttr(object, xchg__names.cuda_interface);

@@ -1,5 +1,6 @@
 #include "exchange/from_api.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cuda/stream.h"
@@ -20,10 +21,10 @@ PyObject *xchg__torch_storage(PyObject *tensor) {
 }
 
 /* Compares what came with what was asked for, which is XCHG_OTHERWISE on another device: only `__dlpack__` moves. The
- * tables' functions order nothing: our stream waits for the one that the library works on now. XCHG_OTHERWISE where it
- * does not name one. */
+ * tables' functions order nothing: our stream waits for the one that the library works on now. XCHG_OTHERWISE, and a
+ * refusal, where it does not name one. */
 static int settle(xchg__request *request, const xchg__checked *checked, uint64_t flags, const DLPackExchangeAPI *api,
-                  xchg_error *err) {
+                  xchg_error *refusal, xchg_error *err) {
   const xchg_description *d = &checked->description;
   DLDevice device = {d->device_type, d->device_id};
   xchg_cuda_stream *stream;
@@ -39,6 +40,8 @@ static int settle(xchg__request *request, const xchg__checked *checked, uint64_t
     return code;
   if (api->current_work_stream == NULL || api->current_work_stream(kDLCUDA, d->device_id, &current) != 0) {
     xchg__py.PyErr_Clear();
+    snprintf(refusal->message, sizeof refusal->message,
+             "its table names no stream that the library works on; pass stream = -1 if its work is done");
     return XCHG_OTHERWISE;
   }
   xchg__py.PyErr_Clear();
@@ -46,7 +49,7 @@ static int settle(xchg__request *request, const xchg__checked *checked, uint64_t
 }
 
 static int from_torch(xchg__request *request, xchg_tensor *out, const DLPackExchangeAPI *api, PyObject *object,
-                      xchg_error *err) {
+                      xchg_error *refusal, xchg_error *err) {
   DLTensor tensor;
   xchg__checked checked;
   PyObject *memory;
@@ -66,7 +69,7 @@ static int from_torch(xchg__request *request, xchg_tensor *out, const DLPackExch
   if (code == 0)
     code = xchg__descriptor_check(&checked, &tensor, 0, PROTOCOL, err);
   if (code == 0)
-    code = settle(request, &checked, 0, api, err);
+    code = settle(request, &checked, 0, api, refusal, err);
   if (code == 0) {
     checked.description.protocol = XCHG_PROTOCOL_EXCHANGE_API;
     code = xchg__adopt(request->slots, out, &checked, memory, object, xchg__adopt_destroy_python, err);
@@ -101,7 +104,7 @@ static int from_other(xchg__request *request, xchg_tensor *out, const DLPackExch
   else
     code = xchg__descriptor_check(&checked, &managed->dl_tensor, managed->flags, PROTOCOL, err);
   if (code == 0)
-    code = settle(request, &checked, managed->flags, api, err);
+    code = settle(request, &checked, managed->flags, api, refusal, err);
   if (code == 0) {
     checked.description.protocol = XCHG_PROTOCOL_EXCHANGE_API;
     code = xchg__adopt(request->slots, out, &checked, managed, object, xchg__capsule_destroy_versioned, err);
@@ -116,6 +119,6 @@ int xchg__from_api(xchg__request *request, xchg_tensor *out, const xchg__produce
   if (producer->api == NULL)
     return XCHG_OTHERWISE;
   request->version = producer->api->header.version;
-  return producer->family == XCHG_FAMILY_TORCH ? from_torch(request, out, producer->api, object, err)
+  return producer->family == XCHG_FAMILY_TORCH ? from_torch(request, out, producer->api, object, refusal, err)
                                                : from_other(request, out, producer->api, object, refusal, err);
 }

@@ -9,6 +9,7 @@
 #include "exchange/capsule.h"
 #include "exchange/from_api.h"
 #include "exchange/ndarray.h"
+#include "exchange/offer.h"
 #include "exchange/order.h"
 #include "exchange/refusal.h"
 #include "exchange/wanted.h"
@@ -304,6 +305,8 @@ int xchg__from_dlpack(xchg__request *request, xchg_tensor *out, PyObject *object
       return xchg__error_set(err, XCHG_E_ABSENT, WHERE ": a capsule is read by the protocol 'dlpack'; allow it");
     return adopt_capsule(request, out, object, &raw, err);
   }
+  if (xchg__offer_is_class(object) && (code = xchg__offer_refuse_class(object, "__dlpack__", WHERE, err)) != 0)
+    return code;
   producer = *xchg__producer_of(type);
   /* Python code that runs from here on may change what is known of the type. */
   if (producer.method != NULL)

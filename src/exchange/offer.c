@@ -1,6 +1,7 @@
 #include "exchange/offer.h"
 
 #include "core/tensor.h"
+#include "exchange/refusal.h"
 #include "exchange/type_tag.h"
 #include "python/name.h"
 
@@ -127,6 +128,17 @@ static uint32_t own_attributes(PyObject *object) {
   return found;
 }
 
+/* What a class has itself, by its own class: what it has besides is its objects'. */
+static uint32_t absent_of_class(PyObject *type) {
+  uint32_t present = 0, all = 1u << XCHG_PROTOCOL_BUFFER;
+  for (int i = 0; i < NAMES; i++) {
+    all |= 1u << attributes[i].protocol;
+    if (xchg__offer_has(type, attributes[i].text))
+      present |= 1u << attributes[i].protocol;
+  }
+  return all & ~present;
+}
+
 uint32_t xchg__offer_absent(PyObject *object) {
   PyObject *type = xchg__py_type(object);
   entry *known = &cache[((uintptr_t)type >> 4) & (CACHE_SIZE - 1)], fresh;
@@ -135,6 +147,8 @@ uint32_t xchg__offer_absent(PyObject *object) {
     xchg__py.PyErr_Clear();
     return 0;
   }
+  if (xchg__offer_is_class(object))
+    return absent_of_class(type);
   if (tag == 0 || known->type != type || known->tag != tag) {
     learn(&fresh, type);
     known = &cache[((uintptr_t)type >> 4) & (CACHE_SIZE - 1)];
@@ -171,6 +185,14 @@ int xchg__offer_any(PyObject *object, uint32_t absent) {
       return 1;
   }
   return 0;
+}
+
+int xchg__offer_refuse_class(PyObject *class, const char *attribute, const char *where, xchg_error *err) {
+  char name[128];
+  if (xchg__offer_has(xchg__py_type(class), attribute))
+    return 0;
+  return xchg__error_set(err, XCHG_E_ABSENT, "%s: %s is a class; pass an object of it", where,
+                         xchg__type_name(class, name, sizeof name));
 }
 
 int64_t xchg__offer_lookups(void) {
@@ -210,7 +232,8 @@ int xchg__offer_has(PyObject *type, const char *name) {
 
 /* Whether it is a dict, or made like one. */
 static int is_mapping(PyObject *type) {
-  return (xchg__py.PyType_GetFlags(type) & XCHG_PY_DICT_SUBCLASS) != 0 || xchg__offer_has(type, "keys");
+  return (xchg__py.PyType_GetFlags(type) & XCHG_PY_DICT_SUBCLASS) != 0 ||
+         (xchg__offer_has(type, "keys") && xchg__offer_has(type, "values"));
 }
 
 static int is_set(PyObject *type) {
@@ -240,6 +263,8 @@ xchg__offer xchg__offer_plain(PyObject *object) {
 
 const char *xchg__offer_cure(PyObject *object) {
   PyObject *type = xchg__py_type(object);
+  if (xchg__offer_is_class(object))
+    return "it is a class, pass an object of it";
   if (object == xchg__py._Py_NoneStruct)
     return "put a number, as NaN, in its place";
   if (xchg__py.PyType_GetFlags(type) & XCHG_PY_UNICODE_SUBCLASS)

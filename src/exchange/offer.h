@@ -2,6 +2,7 @@
 #ifndef XCHG_EXCHANGE_OFFER_H
 #define XCHG_EXCHANGE_OFFER_H
 
+#include "core/error.h"
 #include "python/libpython.h"
 
 /* The protocols (bits 1 << XCHG_PROTOCOL_*) that the object surely has not. A type that may answer for names which it
@@ -13,6 +14,13 @@ int xchg__offer_any(PyObject *object, uint32_t absent);
 
 /* How many names were looked for in types so far, for specs and benchmarks. */
 int64_t xchg__offer_lookups(void);
+
+static inline int xchg__offer_is_class(PyObject *object) {
+  return (xchg__py.PyType_GetFlags(xchg__py_type(object)) & XCHG_PY_TYPE_SUBCLASS) != 0;
+}
+
+/* 0, or an error where the class itself does not have an attribute, but at most its objects do. */
+int xchg__offer_refuse_class(PyObject *class, const char *attribute, const char *where, xchg_error *err);
 
 /* What an object without protocols is. */
 typedef enum {
