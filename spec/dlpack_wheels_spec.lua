@@ -152,6 +152,71 @@ describe("an array without dimensions or elements", function()
   end
 end)
 
+-- From CPython 3.12 on a class of Python's may have a buffer.
+local BUFFER_BY_NAME = py.eval "__import__('sys').version_info >= (3, 12)"
+
+-- needs, source; what from_buffer gives for it (true: no buffer), and asarray through __array__: read-only, code or true
+local OTHER_DOORS = {
+  { "torch", "torch.arange(3.)", true, "rw" }, { "torch", "torch.arange(3).bfloat16()", true, "TypeError" },
+  { "torch", "torch.arange(3.).requires_grad_()", true, "RuntimeError" }, { "tvm numpy", "tvm_ffi.from_dlpack(np.arange(3.))", true },
+  { "pyarrow numpy", "pa.array([0., 1., 2.])", true, "ro" }, { "core numpy", "SMV.from_dlpack(np.arange(3.), stream_ptr=-1)", true },
+  { "jax numpy", "jnp.arange(3.)", "ro", "ro" }, { "jax numpy", "jnp.arange(3, dtype='bfloat16')", "BF16", "ro" },
+  { "jax numpy", "jnp.arange(3).astype('float8_e5m2')", "F8E5M2" },
+  { "strict", "aas.arange(3.)", BUFFER_BY_NAME and "rw" or true },
+  { "tensorflow numpy", "tf.constant([0., 1., 2.])", "ro", "rw" }, -- its own __array__ calls the memory writable
+  { "tensorflow numpy", "tf.Variable([0., 1., 2.])", true, "rw" },
+  { "tensorflow numpy", "tf.Variable([0., 1., 2.], dtype=tf.bfloat16)", true, "rw" },
+  { "paddle numpy", "paddle.arange(3, dtype='float32')", true, "rw" },
+}
+
+for _, row in ipairs(OTHER_DOORS) do
+  describe(row[2], function()
+    -- "rw" and "ro" are tensors of 0, 1, 2, anything else words of the refusal.
+    local function gives(expected, take, ...)
+      if expected == "rw" or expected == "ro" then
+        local t = take(...)
+        assert.same({ 0, 1, 2 }, t:totable())
+        assert.equal(expected == "ro", t.readonly)
+        t:release()
+      else
+        fails_with("refused", expected, take, ...)
+      end
+    end
+
+    each(row[1], "has the buffer, or none, that it is said to have", function()
+      local x = py.eval(row[2], ns)
+      if row[3] == true then
+        fails_with("no_protocol", "has no buffer; from_dlpack or asarray may take it", xchg.from_buffer, x)
+      else
+        gives(row[3], xchg.from_buffer, x)
+      end
+    end)
+
+    each(row[1], "is nothing of CUDA's", function()
+      fails_with("no_protocol", "__cuda_array_interface__", xchg.from_cai, py.eval(row[2], ns))
+    end)
+
+    if row[4] then
+      each(row[1], "is given by __array__ alone as its library gives it to NumPy", function()
+        gives(row[4], xchg.asarray, py.eval(row[2], ns), { protocols = { "array" } })
+      end)
+    end
+  end)
+end
+
+describe("an array of many dimensions", function()
+  for _, row in ipairs { { "numpy", "np.zeros((1,) * %d)" }, { "torch", "torch.zeros((1,) * %d)" },
+    { "jax", "jnp.zeros((1,) * %d)" } } do
+    each(row[1], "is taken up to 64 of them: " .. row[2], function()
+      local t = xchg.from_dlpack(py.eval(row[2]:format(64), ns))
+      assert.same({ 64, 1 }, { t.ndim, t:numel() })
+      t:release()
+      local made, x = pcall(py.eval, row[2]:format(65), ns)
+      if made then fails_with("bad_descriptor", "65", xchg.from_dlpack, x) end
+    end)
+  end
+end)
+
 describe("what a library hands on unchecked", function()
   -- tvm-ffi takes nearly every capsule, and gives it out as it came. Fields of the capsule; code, part of the message; or
   -- the device.
@@ -261,13 +326,6 @@ deleted.delete()
     assert.truthy(out:find("\nfalse\trefused\t[^\n]*shard[^\n]*\nfalse\trefused\t[^\n]*\nfalse\trefused\t"), out)
     assert.truthy(out:find("; the array was deleted, or donated to a computation", 1, true), out)
     assert.truthy(out:find("\ncpu\t2\n$"), out)
-  end)
-
-  each("numpy torch tvm pyarrow core", "has no buffer, and says who may take it", function()
-    for _, source in ipairs { "torch.zeros(2)", "tvm_ffi.from_dlpack(np.zeros(2))", "pa.array([1, 2])",
-      "SMV.from_dlpack(np.zeros(2), stream_ptr=-1)" } do
-      fails_with("no_protocol", "has no buffer; from_dlpack or asarray may take it", xchg.from_buffer, py.eval(source, ns))
-    end
   end)
 
   each("torch", "is refused by PyTorch's own words where both of its doors are asked", function()
