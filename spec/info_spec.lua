@@ -65,7 +65,8 @@ describe("xchg info", function()
   end)
 
   it("says which CUDA there is", function()
-    local result = xchg({ "info" }, { env = { XCHG_CUDA = "sim", XCHG_SIM_DEVICES = "2", XCHG_SIM_CC = "8.6" } })
+    local result = xchg({ "info" }, { env = { XCHG_CUDA = "sim", XCHG_SIM_DEVICES = "2",
+      XCHG_SIM_CC = "8.6", XCHG_CACHE = child.root } })
     assert.equal(0, result.status, result.stderr)
     assert.equal("", result.stderr)
     for _, part in ipairs({ "\nCUDA: sim %(the simulated device%)\n", "\n  runtime     [^\n]*/xchg/sim%.so %(%d+%.%d%)\n",
