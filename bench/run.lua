@@ -8,8 +8,8 @@ local folder = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = folder .. "/?.lua;" .. package.path
 
 local TABLES = {
-  "imports", "buffers", "arrays", "torch", "peers", "parts", "gil", "sums", "lives", "sizes", "start", "interpreted",
-  "simulator", "launches", "cuda",
+  "imports", "buffers", "arrays", "torch", "jax", "peers", "parts", "gil", "sums", "lives", "sizes", "start",
+  "interpreted", "simulator", "launches", "cuda",
 }
 
 local chosen, bare = {}, false

@@ -27,10 +27,10 @@ return function()
   measure.title("arrays", "arrays by asarray and into, and lists of them")
   measure.table { rounds = 101, cases = {
     reference,
-    { name = "into, locked", run = loop("into(t, x)", array, t), locked = true, against = reference, limit = 0.75,
+    { name = "into, locked", run = loop("into(t, x)", array, t), locked = true, against = reference,
       compiles = true },
     { name = "into + release, locked", run = loop("into(t, x) t:release()", array, t), locked = true,
-      against = reference, compiles = true },
+      against = reference, limit = 0.75, compiles = true },
     { name = "asarray + release, locked", run = loop("asarray(x):release()", array), locked = true,
       against = reference },
     stack,

@@ -9,6 +9,11 @@ return function()
   local array = np.arange(1000, py.kwargs { dtype = "float64" })
   local cube = np.zeros(py.tuple { 4, 5, 6 }, py.kwargs { dtype = "float32" }):transpose()
   local reference = setup.reference_case(array)
+  local class = py.eval([[type("Array", (), {
+    "__init__": lambda self, array: setattr(self, "array", array),
+    "__dlpack_device__": lambda self: (1, 0),
+    "__dlpack__": lambda self, *, stream=None, max_version=None, dl_device=None, copy=None:
+      self.array.__dlpack__(max_version=max_version)})]])(array)
 
   local function import(object)
     return setup.loop("from_dlpack(x):release()", object)
@@ -42,6 +47,8 @@ return function()
     { name = "from_dlpack + release, 3-D strided, locked", run = import(cube), locked = true, against = reference,
       compiles = true },
     { name = "from_dlpack + release, 3-D strided", run = import(cube), against = reference, compiles = true },
+    { name = "from_dlpack of a class in Python around it + release, locked", run = import(class), locked = true,
+      against = reference, limit = 1.3, compiles = true },
     { name = "from_dlpack, left to the collector, locked", run = import_only(array), locked = true, n = 40000,
       against = reference, compiles = true },
     { name = "from_dlpack, left to the collector", run = import_only(array), n = 40000, against = reference,

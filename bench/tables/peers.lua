@@ -22,13 +22,13 @@ local function lupa_rows(locked, reference, sum)
     return measure.median(ratios) / row.ratio, measure.quantile(ratios, 0.1) / row.ratio,
       measure.quantile(ratios, 0.9) / row.ratio
   end
-  local function row(name, case, peer)
+  local function row(name, case, peer, limit)
     local ratio, low, high = divided(case, peer)
-    measure.row(name, measure.median(case.samples), ratio, low, high)
+    measure.row(name, measure.median(case.samples), ratio, low, high, limit)
   end
   measure.say("lupa, in a process of its own: both sides over their own REF, then one over the other")
   measure.row("lupa (LuaJIT): NumPy array passed to a Lua function", rows.pass.value, rows.pass.ratio)
-  row("from_dlpack + release, locked, to that", locked, rows.pass)
+  row("from_dlpack + release, locked, to that", locked, rows.pass, 0.4)
   measure.row("lupa (LuaJIT): x[i] of a NumPy array, one element", rows.element.value, rows.element.ratio)
   row("t[i], one element, to that", sum, rows.element)
 end
@@ -57,12 +57,12 @@ return function()
   local element = { name = "t[i]", run = sum, per = 1000, hidden = true }
   local cases = { reference, locked, { name = "from_dlpack + release", run = import(), against = reference }, element }
 
-  local function compare(name, callable)
+  local function compare(name, callable, limit)
     local peer = setup.calling(name, callable, array)
     peer.against = reference
     cases[#cases + 1] = peer
     cases[#cases + 1] = { name = "  from_dlpack + release, locked, to that", run = import(), locked = true,
-      against = peer }
+      against = peer, limit = limit, compiles = true }
     cases[#cases + 1] = { name = "  from_dlpack + release, to that", run = import(), against = peer }
   end
   local function peer(label, module, why, functions)
@@ -70,16 +70,16 @@ return function()
       skipped[#skipped + 1] = { label, why }
       return
     end
-    for _, pair in ipairs(functions) do compare(pair[1], module[pair[2]]) end
+    for _, pair in ipairs(functions) do compare(pair[1], module[pair[2]], pair[3]) end
   end
 
   local nanobind, why_nanobind = setup.peer("nanobind")
   peer("nanobind", nanobind, why_nanobind,
-    { { "nanobind: function of ndarray<>", "any" }, { "nanobind: function of a typed ndarray<>", "typed" } })
+    { { "nanobind: function of ndarray<>", "any", 1.4 }, { "nanobind: function of a typed ndarray<>", "typed" } })
   local pybind11, why_pybind11 = setup.peer("pybind11")
   peer("pybind11", pybind11, why_pybind11, { { "pybind11: function of array_t<double>", "array" } })
   local tvm, why_tvm = setup.module("tvm_ffi")
-  peer("tvm_ffi", tvm, why_tvm, { { "tvm_ffi.from_dlpack(NumPy)", "from_dlpack" } })
+  peer("tvm_ffi", tvm, why_tvm, { { "tvm_ffi.from_dlpack(NumPy)", "from_dlpack", 0.7 } })
 
   measure.title("peers", "the same NumPy array, taken by others (called from C, the GIL held)")
   measure.table { rounds = 101, cases = cases }

@@ -1,4 +1,7 @@
 --- Imports that compiled code makes without leaving it: NumPy's own arrays and bytes, read by plain C.
+--
+-- LuaJIT counts calls and loops in 64 places by their address, and functions that share one are hot before the loop
+-- around them, which is then compiled late and badly. So few functions are called here.
 
 local ffi = require "ffi"
 local lib = require "xchg.lib"
@@ -10,7 +13,7 @@ local C, arena = lib.C, lib.arena
 local tensors = lib.core.tensors
 local getmetatable, rawequal = getmetatable, rawequal
 local cast, generic = ffi.cast, ffi.typeof("xchg_tensor *")
-local makers, adopt = slots.makers, slots.adopt
+local new, ctypes, attend = ffi.new, slots.ctypes, lib.core.attend
 
 -- What getmetatable says of Python objects.
 local OBJECT = "Python object"
@@ -23,9 +26,13 @@ function M.import(x, protocol)
   if getmetatable(x) ~= OBJECT then return nil end
   local dtype = C.xchg_import_dtype(x, protocol)
   if dtype == 0 then return nil end
-  local t = makers[dtype]()
+  local t = new(ctypes[dtype])
   if C.xchg_import(arena, cast(generic, t), x, dtype, protocol) == 0 then return nil end
-  return (adopt(t))
+  tensors[t._slot] = t -- from here on as slots.adopt
+  local busy = arena.busy
+  if busy > 0 then arena.busy = busy - 1 end
+  if arena.attention ~= 0 then attend() end
+  return t
 end
 
 --- Makes a tensor one over an array of its dtype; false where the doors of C have to be asked.
@@ -41,7 +48,7 @@ function M.into(t, x, protocol)
     return rawequal(tensors[slot], t) and C.xchg_import_into(arena, cast(generic, t), x, protocol) ~= 0
   end
   if C.xchg_import(arena, cast(generic, t), x, dtype, protocol) == 0 then return false end
-  adopt(t)
+  slots.adopt(t)
   return true
 end
 

@@ -61,11 +61,10 @@ end
 return make, refill
 ]]
 
---- By dtype number: the ctype, the types of a pointer to an element and to a constant one, and a function that makes an
---- empty cdata.
-M.ctypes, M.pointers, M.const_pointers, M.makers = {}, {}, {}, {}
+--- By dtype number: the ctype, and the types of a pointer to an element and to a constant one.
+M.ctypes, M.pointers, M.const_pointers = {}, {}, {}
 
-local makers, refills, is_tensor_id = M.makers, {}, {}
+local makers, refills, is_tensor_id = {}, {}, {}
 
 for id, row in ipairs(dtype.by_id) do
   local name = "xchg_tensor_" .. row.name
@@ -164,7 +163,8 @@ end
 
 --- Gives the memory back now (its views keep it). Doing it twice is fine; any other use raises.
 function M.release(t)
-  if not is_tensor(t) then M.check("release", t) end
+  -- is_tensor, without a call: see direct.lua.
+  if type(t) ~= "cdata" or not is_tensor_id[tonumber(typeof(t))] or tonumber(t) ~= nil then M.check("release", t) end
   local slot = t._slot
   if slot == 0 then return end
   if not rawequal(tensors[slot], t) then M.check("release", t) end
