@@ -1,5 +1,7 @@
 -- What a Python buffer says of its items: every format, and every way in which it contradicts itself.
 local xchg = require "xchg"
+local capsules = require "spec.support.capsules"
+local child = require "spec.support.child"
 local raises = require "spec.support.raises"
 
 local py = xchg.python
@@ -268,4 +270,42 @@ class Exporter:
       assert.equal(row[4], (py.unpack(calls)))
     end)
   end
+end)
+
+it("buffers of any protocol are released once, on threads that Python has never seen", function()
+  local result = child.run([[
+    local xchg = require "xchg"
+    local py = xchg.python
+    local ns = py.exec([=[
+import array
+held = []
+class Interface:
+    def __init__(self, i):
+        self.data = array.array("d", [i] * 5)
+        self.__array_interface__ = {"version": 3, "typestr": "<f8", "shape": (5,), "data": self.data}
+        held.append(self.data)
+def make(i):
+    if i % 3 == 0: return Interface(i)
+    held.append(array.array("d", [i] * 5))
+    return memoryview(held[-1])[::-1] if i % 3 == 1 else held[-1]
+def grown():
+    for each in held: each.append(0) # BufferError where a buffer is still held
+    return len(held)
+]=], {})
+    local total = 0
+    for i = 1, 90 do
+      local t = xchg.asarray(py.get(ns, "make")(i))
+      total = total + t[5] - i
+      if i % 2 == 0 then t:release() end
+      if i % 30 == 0 then collectgarbage() end
+    end
+    for _ = 1, 3 do
+      collectgarbage()
+      py.collect()
+    end
+    assert(total == 0 and py.get(ns, "grown")() == 90)
+    print "done"
+  ]], { command = { capsules.built("threads_host"), "smp" } })
+  assert.equal(0, result.status, result.stderr)
+  assert.equal(4, select(2, result.stdout:gsub("done", "")))
 end)
