@@ -242,7 +242,9 @@ describe("the way past Python", function()
   it("is what compiled loops take, without an end of the trace in them", function()
     local a, b = eval "np.arange(100.)", eval "bytearray(100)"
     local from_dlpack, from_buffer, into, t = xchg.from_dlpack, xchg.from_buffer, xchg.into, xchg.zeros(1)
+    local asarray = xchg.asarray
     local loops = {
+      function(n) for _ = 1, n do asarray(a):release() end end,
       function(n) for _ = 1, n do from_dlpack(a):release() end end,
       function(n) for _ = 1, n do from_buffer(a):release() end end,
       function(n) for _ = 1, n do from_buffer(b):release() end end,

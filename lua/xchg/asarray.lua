@@ -10,6 +10,7 @@ local check = require "xchg.check"
 local copying = require "xchg.copy"
 local create = require "xchg.create"
 local device = require "xchg.device"
+local direct = require "xchg.direct"
 local dtypes = require "xchg.dtype"
 local error_ = require "xchg.error"
 local gather = require "xchg.gather"
@@ -22,6 +23,7 @@ local view = require "xchg.view"
 local M = {}
 
 local C, doors = lib.C, lib.core.exchange
+local directly, DLPACK = direct.import, C.XCHG_PROTOCOL_DLPACK
 local is_tensor, release = slots.is_tensor, slots.release
 
 local import = gather.import
@@ -205,6 +207,10 @@ end
 ---@param options xchg.AsarrayOptions?
 ---@return xchg.Tensor
 function M.asarray(x, options)
+  if options == nil and type(x) == "userdata" then
+    local t = directly(x, DLPACK)
+    if t then return t end
+  end
   local wanted = options ~= nil and read(options) or nothing
   if type(x) == "userdata" then
     if wanted ~= nothing then check_capsule(x, wanted) end
