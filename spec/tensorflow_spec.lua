@@ -151,7 +151,10 @@ def symbolic():
     { "tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))", "no_protocol", ABSENT, "no_protocol", "has no buffer",
       "no_protocol", "IndexedSlices has none of the protocols" },
     { "symbolic()", "no_protocol", ABSENT, "no_protocol", "has no buffer", "refused", "Cannot convert a symbolic" },
-    { "tf.ragged.constant([[1], [2]])", "no_protocol", ABSENT, "no_protocol", "has no buffer", { { 1 }, { 2 } } },
+    { "tf.ragged.constant([[1], [2]])", "no_protocol", ABSENT, "no_protocol", "has no buffer", "no_protocol",
+      "RaggedTensor has none of the protocols" },
+    { "tf.ragged.constant([[1], [2]]).to_tensor()", { { 1 }, { 2 } }, false, { { 1 }, { 2 } }, false, { { 1 }, { 2 } } },
+    { "tf.data.Dataset.range(3)", "no_protocol", ABSENT, "no_protocol", "has no buffer", { 0, 1, 2 } },
     { "tf.TensorShape([1, 2])", "no_protocol", ABSENT, "no_protocol", "has no buffer", { 1, 2 } },
     -- The whole numbers behind it, as x.numpy() gives them.
     { "tf.cast([1, 2], tf.qint8)", "refused", "DT_QINT8 is not supported by dlpack", { 1, 2 }, false, { 1, 2 } },
@@ -176,8 +179,11 @@ def symbolic():
     end)
   end
 
-  each("names the way to the first offender in what is ragged", function()
-    raises("shape_mismatch", "asarray", xchg.asarray, eval "tf.ragged.constant([[1], [2, 3]])")
+  each("is what a list makes ragged, with the way to the first offender", function()
+    raises("shape_mismatch", "asarray", xchg.asarray, eval "[tf.constant([1]), tf.constant([2, 3])]")
+    local t = xchg.asarray(eval "[tf.constant([1]), tf.Variable([2])]")
+    assert.same({ { 1 }, { 2 } }, t:totable())
+    t:release()
   end)
 
   each("is a variable of Keras' neither", function()
