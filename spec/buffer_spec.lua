@@ -166,7 +166,7 @@ rw = mmap.mmap(f.fileno(), 8)]]
     { "a union", "type('U', (ctypes.Union,), {'_fields_': [('a', ctypes.c_int), ('b', ctypes.c_double)]})()",
       "unsupported_dtype", "does not say what its 8-byte items are; pass the option dtype" },
     { "a packed structure", "type('S', (ctypes.Structure,), {'_pack_': 1, '_fields_': [('a', ctypes.c_char), "
-      .. "('b', ctypes.c_double)]})()", "unsupported_dtype", "does not say what its 9-byte items are" },
+      .. "('b', ctypes.c_double)]})()", "unsupported_dtype", "one field" },
     { "an array of pointers", "(ctypes.c_void_p * 2)()", "unsupported_dtype", "means pointers" },
     { "an array of pointers to text", "(ctypes.c_char_p * 2)()", "unsupported_dtype", "means pointers" },
     { "an array of wide characters", "(ctypes.c_wchar * 2)()", "unsupported_dtype", "means text" },
