@@ -2,6 +2,7 @@
 -- bytes, which the option dtype names. In a process of its own: MPI starts with its import, and wants to be ended.
 
 local child = require "spec.support.child"
+local libraries = require "spec.support.libraries"
 
 -- source of x, options, then what comes: dtype, values, read-only; or the code
 local ROWS = {
@@ -23,7 +24,6 @@ local ROWS = {
 local SCRIPT = [[
 local xchg = require "xchg"
 local py = xchg.python
-if not pcall(py.import, "mpi4py") then return print "mpi4py is not installed" end
 local found, MPI = pcall(py.import, "mpi4py.MPI")
 if not found then return print "there is no MPI for mpi4py" end
 local ns = py.exec([=[
@@ -63,10 +63,12 @@ describe("memory of mpi4py", function()
   local result, absent
 
   setup(function()
+    absent = libraries.absent "mpi4py"
+    if absent then return end
     local lines = {}
     for i, row in ipairs(ROWS) do lines[i] = ("print(%d, try(%q, %s))"):format(i, row[1], row[2]) end
     result = child.run(SCRIPT:format(table.concat(lines, "\n")))
-    absent = result.stdout:match "^mpi4py is not installed" or result.stdout:match "^there is no MPI for mpi4py"
+    absent = result.stdout:match "^there is no MPI for mpi4py"
   end)
 
   local function each(name, fn)
