@@ -59,8 +59,11 @@ static void arena_sweep(lua_State *L, xchg_slots *slots) {
     if (slot == NULL)
       continue;
     lua_rawgeti(L, -1, number);
-    if (slot->doomed && lua_type(L, -1) == XCHG_LUA_TCDATA)
-      xchg__tensor_poison((xchg_tensor *)(uintptr_t)lua_topointer(L, -1));
+    if (slot->doomed && lua_type(L, -1) == XCHG_LUA_TCDATA) {
+      xchg_tensor *head = (xchg_tensor *)(uintptr_t)lua_topointer(L, -1);
+      if (head->_slot == 0) /* else it has come back to life, in another slot */
+        xchg__tensor_poison(head);
+    }
     if (slot->doomed || lua_isnil(L, -1))
       xchg__slot_free(slots, number);
     lua_pop(L, 1);
