@@ -293,6 +293,54 @@ describe("a finalizer of Lua", function()
   end)
 end)
 
+describe("a finalizer that comes while the elements of a tensor are told", function()
+  -- A small program, whose collector comes by often. The memory is there until the elements have been told: its exporter
+  -- stays locked.
+  local PROGRAM = [[
+    local xchg = require "xchg"
+    local py = xchg.python
+    local inside, ran, cleared = false, 0, 0
+    local other = xchg.zeros({ 2, 2 }, { dtype = "uint8" })
+    collectgarbage("setpause", 10)
+    for _ = 1, 5 do
+      local bytes = py.eval "bytearray(b'\\7' * 120000)"
+      local base = xchg.from_buffer(bytes)
+      local t = base:reshape { 3000, 40 }
+      base:release()
+      collectgarbage()
+      for _ = 1, 3 do
+        getmetatable(newproxy(true)).__gc = function()
+          if not inside then return end
+          ran = ran + 1
+          DEED
+          py.collect()
+          if pcall(function() bytes:clear() end) then cleared = cleared + 1 end
+        end
+      end
+      inside = true
+      local done, all = pcall(t.totable, t)
+      inside = false
+      if done and #all == 3000 then
+        for i = 1, 3000 do
+          for k = 1, 40 do assert(all[i][k] == 7) end
+        end
+        assert(cleared == 0)
+      else -- it came before the first element
+        assert(done or all.code == "released", all)
+      end
+      cleared = 0
+      t:release()
+    end
+    print(ran > 0)
+  ]]
+  for what, deed in pairs { ["release it"] = "t:release()", ["make it one over other memory"] = "xchg.into(t, other)" } do
+    it("may " .. what, function()
+      local result = child.run((PROGRAM:gsub("DEED", deed)))
+      assert.same({ 0, "true\n" }, { result.status, result.stdout }, result.stderr)
+    end)
+  end
+end)
+
 describe("a destructor in Python", function()
   it("may let go of other objects that Lua holds or has held", function()
     py.exec([[

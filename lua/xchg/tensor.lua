@@ -150,7 +150,12 @@ end
 function methods.totable(t)
   slots.check_readable("totable", t)
   if t._ndim == 0 then return first("totable", t) end
-  return to_table(t, element.by_id[t._dtype].read, 0, 0)
+  -- A finalizer that comes in between may release t, or make it one over other memory.
+  local held = slots.check_readable("totable", view.index(t, {}))
+  local read = element.by_id[held._dtype].read
+  local out = held._ndim == 0 and read(held, 0) or held._ndim > 0 and to_table(held, read, 0, 0)
+  slots.release(held)
+  return out
 end
 
 --- The memory is in use on a stream until what is queued there now is done: it is not given back before. Launches and
