@@ -117,7 +117,7 @@ local function lua_faults(name, text)
     fault("belongs to no part that this spec knows")
     return faults
   end
-  text = text:gsub("%-%-%[%[.-%]%]", ""):gsub("%-%-[^\n]*", "")
+  text = text:gsub("%-%-%[%[.-%]%]", ""):gsub("%-%-[^\n]*", ""):gsub("%f[%w]later(%s*%(?%s*[\"'])", "require%1")
   for quoted, rest in text:gmatch("require%s*%(?%s*[\"']([^\"']+)[\"']%s*([^%s]?)") do
     local to = quoted == "xchg" and "init" or quoted:match("^xchg%.(.*)$")
     if to then
@@ -237,6 +237,8 @@ describe("the reader of arrows", function()
     { "cuda.device", "require 'xchg.cuda.stream' -- require 'xchg.exchange'" },
     { "check", 'require "xchg.error"' },
     { "lib", 'require("xchg.core")' },
+    { "exchange", 'lib.later("xchg.cuda.library")' },
+    { "python", 'lib.later "xchg.tensor"', "python may not require xchg.tensor" },
     { "python", 'require "xchg.tensor"', "python may not require xchg.tensor" },
     { "exchange", 'require "xchg.cuda.stream"' },
     { "cuda.device", 'require "xchg.exchange"', "cuda may not require xchg.exchange" },

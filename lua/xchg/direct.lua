@@ -42,12 +42,12 @@ end
 ---@return boolean
 function M.into(t, x, protocol)
   if getmetatable(x) ~= OBJECT then return false end
-  local dtype, slot = C.xchg_import_dtype(x, protocol), t._slot
+  local dtype = C.xchg_import_dtype(x, protocol)
   if dtype ~= t._dtype then return false end
-  if slot ~= 0 then
-    return rawequal(tensors[slot], t) and C.xchg_import_into(arena, cast(generic, t), x, protocol) ~= 0
-  end
-  if C.xchg_import(arena, cast(generic, t), x, dtype, protocol) == 0 then return false end
+  local head = cast(generic, t) -- may run a finalizer, which may repoint or release t
+  local slot = t._slot
+  if slot ~= 0 then return rawequal(tensors[slot], t) and C.xchg_import_into(arena, head, x, protocol) ~= 0 end
+  if C.xchg_import(arena, head, x, dtype, protocol) == 0 then return false end
   slots.adopt(t)
   return true
 end

@@ -36,16 +36,19 @@ end
 -- An import that met memory of CUDA, by a door(x, stream, ...) that has consumed nothing: opens CUDA, names the stream,
 -- and goes on.
 local function import_on_device(where, door, x, stream, kind, id, ...)
-  local library = require "xchg.cuda.library"
+  local library = lib.later "xchg.cuda.library"
   local argument = stream_argument(stream)
   local t, more
   repeat
-    if kind == device.CUDA_HOST then
-      pcall(library.open, where) -- without CUDA pinned memory is still the host's
-    else
-      library.open(where)
+    local opened, problem = pcall(library.open, where)
+    if not opened and kind ~= device.CUDA_HOST then -- without CUDA pinned memory is still the host's
+      if id < 0 and problem.code == "no_cuda" then
+        problem.message = problem.message .. "\n  (an array in memory of the host, whatever interface it has, comes in "
+          .. "by another one: protocols = { 'buffer', 'array_interface' } of asarray)"
+      end
+      error(problem, 0)
     end
-    if argument == true and id >= 0 then argument = require("xchg.cuda.stream").resolve(where, stream, id) end
+    if argument == true and id >= 0 then argument = lib.later("xchg.cuda.stream").resolve(where, stream, id) end
     t, more, id = door(x, argument, ...)
     kind = more
   until t ~= nil or type(more) ~= "number"

@@ -4,6 +4,7 @@ local buffer = require "xchg.buffer"
 local device = require "xchg.device"
 local exchange = require "xchg.exchange"
 local into = require "xchg.into"
+local later = require("xchg.lib").later
 local python = require "xchg.python"
 local tensor = require "xchg.tensor"
 
@@ -19,21 +20,22 @@ local M = {
   stats = tensor.stats, budget = tensor.budget,
 }
 
--- What not every program uses is loaded when it is first called.
+-- What not every program uses is loaded when it is first called. No tail calls: a trace has room for few.
 local asarray, probe
 
 ---@param x any
 ---@param options xchg.AsarrayOptions?
 ---@return xchg.Tensor # see xchg.asarray
 function M.asarray(x, options)
-  asarray = asarray or require("xchg.asarray").asarray
-  return asarray(x, options)
+  asarray = asarray or later("xchg.asarray").asarray
+  local t = asarray(x, options)
+  return t
 end
 
 ---@param x any
 ---@return xchg.Probe?, string?, table<string, string>? # see xchg.probe
 function M.probe(x)
-  probe = probe or require("xchg.probe").probe
+  probe = probe or later("xchg.probe").probe
   return probe(x)
 end
 
@@ -41,7 +43,7 @@ end
 setmetatable(M, {
   __index = function(self, name)
     if name ~= "cuda" then return nil end
-    local cuda = require "xchg.cuda"
+    local cuda = later "xchg.cuda"
     rawset(self, "cuda", cuda)
     return cuda
   end,
@@ -51,7 +53,7 @@ setmetatable(M, {
 -- cannot be, cuda.available() says why.
 if os.getenv("XCHG_CUDA") == "sim" then require "xchg.cuda.library" end
 
-local function backend() return require "xchg.cuda.backend" end
+local function backend() return later "xchg.cuda.backend" end
 for _, kind in ipairs { device.CUDA, device.CUDA_HOST, device.CUDA_MANAGED } do device.provide(kind, backend) end
 
 return M

@@ -31,10 +31,12 @@ local function take(t, other)
     error_.raise("unsupported_dtype", "into: the array is %s and the tensor %s, which stays its dtype; use a tensor of "
       .. "the same dtype, or asarray", name, dtypes.by_id[t._dtype].name)
   end
-  if t._slot ~= 0 then return C.xchg_tensor_take(arena, slots.head(t), slots.head(other)) end
+  -- Made first: a finalizer that they run may repoint or release t.
+  local head, from = slots.head(t), slots.head(other)
+  if t._slot ~= 0 then return C.xchg_tensor_take(arena, head, from) end
   tensors[other._slot] = t
-  ffi.copy(slots.head(t), slots.head(other), HEAD_BYTES)
-  ffi.fill(slots.head(other), HEAD_BYTES) -- as a released one
+  ffi.copy(head, from, HEAD_BYTES)
+  ffi.fill(from, HEAD_BYTES) -- as a released one
 end
 
 local function from_lua(t, x)

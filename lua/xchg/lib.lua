@@ -84,4 +84,18 @@ M.C = M.path and ffi.load(M.path) or ffi.C
 M.arena = ffi.cast("xchg_arena *", core.arena)
 M.ABI = EXPECTED_ABI
 
+--- Requires a module that not every program needs, when it is first used: without finalizers in the midst of it, which
+--- may use it too and would find it half loaded.
+---@param name string
+function M.later(name)
+  local module = package.loaded[name]
+  if type(module) == "table" then return module end
+  local running = collectgarbage "isrunning"
+  collectgarbage "stop"
+  local found, result = pcall(require, name)
+  if running then collectgarbage "restart" end
+  if not found then error(result, 0) end
+  return result
+end
+
 return M

@@ -18,8 +18,11 @@ int xchg__wanted_device(const xchg__request *request, DLDevice device, int synch
 int xchg__wanted_check(const xchg__request *request, const xchg__checked *checked, uint64_t flags, const char *from,
                        xchg_error *err) {
   if (request->writable && checked->description.readonly)
-    return xchg__error_set(err, XCHG_E_READONLY,
-                           "%s: the array is read-only, and readonly = false was asked for; ask for copy = true", from);
+    return xchg__error_set(
+        err, XCHG_E_READONLY,
+        "%s: the array is read-only, and readonly = false was asked for; leave the option out, or copy the "
+        "array",
+        from);
   if (request->copy == XCHG_COPY_NEVER && (flags & kDLFlagIsCopied) != 0)
     return xchg__error_set(err, XCHG_E_REFUSED,
                            "%s: the producer made a copy, although copy = false was asked for; leave the option out, "
