@@ -329,6 +329,7 @@ describe("what is no capsule", function()
         assert.truthy(e.message:find(name, 1, true), e.message)
       end
     end
+    capsules.fails_with("no_protocol", "int is a class; pass an object of it", xchg.from_dlpack, py.eval "int")
     capsules.fails_with("no_protocol", "NoneType has no __dlpack__", xchg.from_dlpack, py.None)
     capsules.fails_with("no_protocol", "int is a class; pass an object of it", xchg.from_dlpack, py.builtins.int)
   end)

@@ -247,7 +247,8 @@ function M.judge(record, kind, capsule_name)
   local packed = row and row.bits % 8 ~= 0
   out.dtype = row and row.name
   out.readable = row and not (row.name:find "^float[468]" and row.bits <= 8) and row.name ~= "complex32"
-  if not row or tensor.bits % 8 ~= 0 and bit.band(flags, 4ULL) ~= 0 then refuse "unsupported_dtype" end
+  if not row then refuse "unsupported_dtype" end
+  if tensor.bits % 8 ~= 0 and bit.band(flags, 4ULL) ~= 0 then refuse "unsupported_layout" end
   local base, offset = ffi.cast("uintptr_t", tensor.data), tensor.byte_offset
   if handle and offset ~= 0 or not handle and base + offset < base then refuse "bad_descriptor" end
   local ndim = tensor.ndim
@@ -283,7 +284,7 @@ function M.judge(record, kind, capsule_name)
     local reach = tonumber(extent - 1) * tonumber(stride)
     if reach < 0 then low = low + reach else high = high + reach end
   end
-  if packed and not contiguous then refuse "unsupported_dtype" end
+  if packed and not contiguous then refuse "unsupported_layout" end
   local first = tonumber(base + offset)
   low, high = low * bits / 8, (high + 1) * bits / 8
   if high - low > BEYOND / 8 or first + low < -4096 or first + high > 2^64 + 4096 then
@@ -291,7 +292,7 @@ function M.judge(record, kind, capsule_name)
   elseif high - low > FITS / 8 or first + low < 4096 or first + high > 2^64 - 4096 then
     out.codes.bad_descriptor = true
   end
-  if row and not handle and (base + offset) % row.align ~= 0 then refuse "bad_descriptor" end
+  if row and not handle and (base + offset) % row.align ~= 0 then refuse "unsupported_layout" end
   out.wild = first + low < tonumber(address) or first + high > tonumber(address + M.MEMORY)
   return out
 end
