@@ -220,6 +220,15 @@ describe("__array__", function()
     assert.equal(7, t[1000])
     t:release()
   end)
+
+  it("holds an array that gives itself once", function()
+    local references = eval "__import__('sys').getrefcount"
+    local x = eval "np.arange(3)"
+    local before = references(x)
+    for _ = 1, 3 do asarray(x, { protocols = { "array" } }):release() end
+    capsules.collect()
+    assert.equal(before, references(x))
+  end)
 end)
 
 describe("the option protocols", function()

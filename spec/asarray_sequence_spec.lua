@@ -236,6 +236,7 @@ describe("asarray of numbers of Python", function()
     { "[2**63]", "int64", "9223372036854775808" }, { "[2.0**63]", "int64", "9.2" }, { "[2.0**64]", "uint64", "1.8" },
     { "[1.5]", "int8", "x[0] is 1.5" }, { "[float('nan')]", "int64", "nan" }, { "[float('inf')]", "uint64", "inf" },
     { "[float('-inf')]", "int64", "-inf" }, { "[1j]", "float64", "x[0] is 1j" }, { "[10**400]", "float64", "x[0] is 1000" },
+    { "[type('Mute', (int,), {'__repr__': lambda self: 1 // 0})(300)]", "int8", "x[0] is an object of type Mute" },
     { "[[0], [2]]", "bool", "x[1][0] is 2, which bool cannot hold" }, { "[0.5]", "bool", "x[0] is 0.5" },
     { "[float('nan')]", "bool", "nan" }, { "[1j]", "bool", "1j" },
     { "[2**64]", "uint64", "18446744073709551616" }, { "[-0.5]", "uint8", "-0.5" },

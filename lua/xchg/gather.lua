@@ -175,15 +175,22 @@ local function collect_object(x, parts, depth, at, wanted)
   if done then done, t = pcall(import, x, wanted) end
   if not done then within(tostring(at), t) end
   if t ~= nil then return parts:add(t, true, depth, depth) end
-  local list, shape, number, _, leaves, rank, capsules = doors.walk(x, true, tostring(at))
+  local list, shape, number, arrays, leaves, rank, capsules = doors.walk(x, true, tostring(at))
   parts.capsules = capsules
   for d, extent in ipairs(shape) do
     check_extent(parts, depth + d - 1, extent, tostring(at) .. ("[0]"):rep(d - 1))
   end
   if rank then check_rank(parts, depth + rank, at, "a sequence that holds numbers") end
   if number then parts:add_number(dtypes.by_id[number].name) end
-  if leaves or not number then return M.items(parts, list, leaves, #shape, depth, wanted) end
-  parts:add_items(list, 0, count(list), depth + #shape, depth)
+  if arrays then
+    M.items(parts, list, leaves, #shape, depth, wanted)
+  elseif number then
+    parts:add_items(list, 0, count(list), depth + #shape, depth)
+  else
+    local gaps = 1
+    for d = 1, #shape - 1 do gaps = gaps * shape[d] end
+    parts:add_gap(depth + #shape - 1, depth, gaps)
+  end
 end
 
 -- Collects what is inside a nested table, in row-major order.

@@ -86,9 +86,9 @@ local function import_all(parts)
   end
 end
 
---- An empty list.
-function Parts:add_gap(depth, ones)
-  add(self, { gap = true, count = 1 }, depth, ones)
+--- An empty list, or `count` of them.
+function Parts:add_gap(depth, ones, count)
+  add(self, { gap = true, count = count or 1 }, depth, ones)
 end
 
 --- Numbers of a Python list, from `first` (0) on.

@@ -24,8 +24,7 @@ typedef enum {
 /* One thread's counts, written by that thread only; NULL until it counts for the first time. */
 typedef struct {
   _Atomic int64_t counts[XCHG_COUNTS];
-  void *
-      spares; /* of core/storage.c: memory that the thread will need again. With the counts it goes to another thread */
+  void *spares; /* of core/storage.c: records for its next storages. With the counts they go to another thread */
   int spare_count;
 } xchg__counts;
 

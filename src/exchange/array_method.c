@@ -22,6 +22,8 @@ static int is_ndarray(PyObject *object) {
 static void name_owner(xchg_slots *slots, const xchg_tensor *tensor, PyObject *object) {
   xchg_storage *storage = xchg__slot_get(slots, tensor->_slot)->storage;
   PyObject *array = storage->object;
+  if (object == array) /* an array gives itself */
+    return;
   xchg__py.Py_IncRef(object);
   storage->object = object;
   if (storage->owner != array) /* else it is held once */

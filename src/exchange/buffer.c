@@ -107,7 +107,10 @@ void xchg__buffer_destroy(xchg_storage *storage, int python) {
 /* ---- bytes -------------------------------------------------------------------------------------------- */
 
 int xchg__bytes_is(PyObject *object) {
-  PyObject *type = xchg__py_type(object);
+  PyObject *type;
+  if (!xchg__py_has_plain_heads) /* the type could not be had without a reference to it */
+    return 0;
+  type = xchg__py_type(object);
   return type == xchg__py.PyByteArray_Type || type == xchg__py.PyBytes_Type;
 }
 

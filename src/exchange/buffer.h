@@ -25,7 +25,7 @@ void xchg__buffer_destroy(xchg_storage *storage, int python);
 /* An error for memory that the caller wanted to write. */
 int xchg__buffer_refuse_readonly(PyObject *object, const char *where, xchg_error *err);
 
-/* Whether the object is exactly a bytes or a bytearray. Needs no GIL. */
+/* Whether the object is exactly a bytes or a bytearray, as far as that can be seen. Needs no GIL. */
 int xchg__bytes_is(PyObject *object);
 /* Fills `out` with a new tensor over one. 0, or an error. GIL held; runs no Python. */
 int xchg__from_bytes(xchg_slots *slots, xchg_tensor *out, PyObject *object, xchg_error *err);

@@ -195,8 +195,9 @@ static void request_protocols(lua_State *L, int index, xchg__request *request) {
   request->protocol_count = (int)length;
 }
 
-/* exchange.asarray(object, stream, protocols, place, shared): as the others, with a place (from 1) for an element of a list,
- * and true where the producer must not copy; for an object without any of the protocols nil and "scalar" or "sequence" where it is that. */
+/* exchange.asarray(object, stream, protocols, place, shared): as the others, with a place (from 1) for an element of a
+ * list, and true where the producer must not copy; for an object without any of the protocols nil and "scalar" or
+ * "sequence" where it is that. */
 static int exchange_asarray(lua_State *L) {
   xchg__request request = {0};
   request_protocols(L, 3, &request);

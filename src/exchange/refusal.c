@@ -31,8 +31,12 @@ static void text_of(PyObject *object, char *out, size_t size) {
 
 const char *xchg__object_text(PyObject *object, char *out, size_t size) {
   PyObject *text = xchg__py.PyObject_Repr(object);
-  if (text == NULL)
+  if (text == NULL) { /* of an int, for its thousands of digits */
+    char name[96];
     xchg__py.PyErr_Clear();
+    snprintf(out, size, "an object of type %s", xchg__type_name(xchg__py_type(object), name, sizeof name));
+    return out;
+  }
   text_of(text, out, size);
   xchg__py.Py_DecRef(text);
   return out;
