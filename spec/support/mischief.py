@@ -352,7 +352,8 @@ def answers():
         None, True, 5, -1, 2**20, 2**62, 2**63, 2**64, -(2**200), 0.5, float("nan"), 1j, "", "text", "\ud800", b"bytes",
         [], (), (1,), (1, 0, 0), ("a", "b"), (2**70, 0), (1, None), (1, 2**70), (True, False), [1, 0], {},
         {"shape": (2,)}, {"data": None}, set(), object(), NotImplemented, Ellipsis, int, len, lambda: 0, iter([]),
-        (i for i in range(3)), memoryview(b"abc"), capsules._new(ctypes.addressof(_interface), capsules._static("dltensor_versione"), None),
+        (i for i in range(3)), memoryview(b"abc"),
+        capsules._new(ctypes.addressof(_interface), capsules._static("dltensor_versione"), None),
         Mute(), Mute, sys, Whole, weakref.WeakSet(), range(5), "x" * 1000000,
     ]  # fmt: skip
 
