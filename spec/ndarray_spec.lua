@@ -2,6 +2,7 @@
 -- of such imports stays in compiled code.
 local ffi = require "ffi"
 local jutil = require "jit.util"
+local dtypes = require "xchg.dtype"
 local lib = require "xchg.lib"
 local xchg = require "xchg"
 local capsules = require "spec.support.capsules"
@@ -206,6 +207,20 @@ describe("the way past Python", function()
       assert.is_false((pcall(xchg.from_dlpack, value)))
       assert.is_false((pcall(xchg.from_buffer, value)))
     end
+  end)
+
+  it("fills tensors of one dtype, though the array may have another since it was looked at", function()
+    local a, b, head = eval "np.arange(3.)", eval "bytearray(8)", ffi.new "xchg_tensor"
+    local function import(x, name, protocol)
+      return C.xchg_import(lib.arena, head, ffi.cast("const void *", x), dtypes.get("spec", name).id, protocol)
+    end
+    local before = xchg.stats()
+    for _, name in ipairs(dtypes.names) do
+      if name ~= "float64" then assert.equal(0, import(a, name, DLPACK), name) end
+      if name ~= "uint8" then assert.equal(0, import(b, name, BUFFER), name) end
+      assert.equal(0, import(b, name, DLPACK))
+    end
+    assert.same(before, xchg.stats())
   end)
 
   it("takes bytes as a buffer only, and locks the size of a bytearray as long as it is used", function()
