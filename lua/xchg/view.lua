@@ -133,7 +133,7 @@ function M.view(t, name)
       to.name, to.bits, from.name, from.bits)
   end
   if tonumber(ffi.cast("uintptr_t", t._ptr)) % to.align ~= 0 then
-    error_.raise("bad_descriptor", "view: the memory is not aligned for %s (%d bytes); clone() the tensor first",
+    error_.raise("unsupported_layout", "view: the memory is not aligned for %s (%d bytes); clone() the tensor first",
       to.name, to.align)
   end
   layout.dtype = to.id
