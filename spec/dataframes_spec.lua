@@ -5,29 +5,13 @@ local xchg = require "xchg"
 local raises = require "spec.support.raises"
 local support = require "spec.support.libraries"
 
-local libraries
+local libraries = support.of(getfenv())
 
-setup(function()
-  libraries = support.open()
-  libraries:exec "import datetime, decimal"
-end)
-
-teardown(function()
-  libraries:close()
-  libraries = nil
-end)
-
-after_each(function() libraries:clear() end)
+setup(function() libraries:exec "import datetime, decimal" end)
 
 local function eval(source) return libraries:eval(source) end
 
-local function each(needs, name, fn)
-  it(needs:match "%S+" .. ": " .. name, function()
-    local reason = libraries:missing(needs)
-    if reason then return pending(reason) end
-    fn()
-  end)
-end
+local function each(needs, name, fn) libraries:test(needs, needs:match "%S+" .. ": " .. name, fn) end
 
 local function same(expected, got)
   for i, v in ipairs(expected) do

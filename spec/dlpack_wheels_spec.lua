@@ -8,31 +8,18 @@ local support = require "spec.support.libraries"
 
 local py = xchg.python
 local fails_with = capsules.fails_with
-local libraries, ns
+local libraries = support.of(getfenv())
+local ns
 
-setup(function()
-  libraries = support.open()
-  ns = libraries.ns
-end)
+setup(function() ns = libraries.ns end)
 
-teardown(function()
-  libraries:close()
-  libraries, ns = nil, nil
-end)
-
-after_each(function() libraries:clear() end)
+teardown(function() ns = nil end)
 
 local function value(name) return py.get(ns, name) end
 local function exec(source) py.exec(source, ns) end
 
 -- A test that needs libraries, by the keys of spec/support/libraries.lua.
-local function each(needs, name, fn)
-  it(needs:match "%S+" .. " " .. name, function()
-    local reason = libraries:missing(needs)
-    if reason then return pending(reason) end
-    fn()
-  end)
-end
+local function each(needs, name, fn) libraries:test(needs, needs:match "%S+" .. " " .. name, fn) end
 
 -- needs, source of x (1-D, the values 0, 1, 2); what from_dlpack gives for it: dtype, protocol, read-only
 local PRODUCERS = {

@@ -6,25 +6,9 @@ local xchg = require "xchg"
 local raises = require "spec.support.raises"
 local support = require "spec.support.libraries"
 
-local libraries
+local libraries = support.of(getfenv())
 
-setup(function() libraries = support.open() end)
-
-teardown(function()
-  libraries:close()
-  libraries = nil
-end)
-
-after_each(function() libraries:clear() end)
-
-local function each(needs, name, fn)
-  it(name, function()
-    local reason = libraries:missing(needs)
-    if reason then return pending(reason) end
-    fn()
-  end)
-end
-
+local function each(needs, name, fn) libraries:test(needs, name, fn) end
 local function eval(source) return libraries:eval(source) end
 
 describe("a dtype of NumPy that no tensor has", function()

@@ -8,28 +8,13 @@ local raises = require "spec.support.raises"
 local support = require "spec.support.libraries"
 
 local py = xchg.python
-local libraries
-
-setup(function() libraries = support.open() end)
-
-teardown(function()
-  libraries:close()
-  libraries = nil
-end)
-
-after_each(function() libraries:clear() end)
+local libraries = support.of(getfenv())
 
 local function eval(source) return libraries:eval(source) end
 local function exec(source) libraries:exec(source) end
 
 describe("a Paddle tensor", function()
-  local function each(name, fn)
-    it(name, function()
-      local reason = libraries:missing "numpy paddle"
-      if reason then return pending(reason) end
-      fn()
-    end)
-  end
+  local function each(name, fn) libraries:test("numpy paddle", name, fn) end
 
   local forms = { "a", "a.t()", "a[:, 1]", "a[1:, ::2]", "a[1, 2]", "a[:0]", "paddle.as_strided(a, [2, 2], [1, 4])",
     "a.expand([2, 3, 4])", "a.reshape([3, 1, 4])[:, :, 1:2]" }

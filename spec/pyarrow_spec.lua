@@ -4,27 +4,11 @@ local xchg = require "xchg"
 local raises = require "spec.support.raises"
 local support = require "spec.support.libraries"
 
-local libraries
-
-setup(function() libraries = support.open() end)
-
-teardown(function()
-  libraries:close()
-  libraries = nil
-end)
-
-after_each(function() libraries:clear() end)
+local libraries = support.of(getfenv())
 
 local function eval(source) return libraries:eval(source) end
 local function exec(source) libraries:exec(source) end
-
-local function each(name, fn)
-  it(name, function()
-    local reason = libraries:missing "numpy pyarrow"
-    if reason then return pending(reason) end
-    fn()
-  end)
-end
+local function each(name, fn) libraries:test("numpy pyarrow", name, fn) end
 
 describe("an array of PyArrow", function()
   for _, dtype in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",

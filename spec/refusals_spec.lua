@@ -6,7 +6,8 @@ local support = require "spec.support.libraries"
 local tables = require "spec.support.tables"
 
 local py = xchg.python
-local libraries, ns
+local libraries = support.of(getfenv())
+local ns
 
 -- by the name in the table: the library's key, and what its rows need besides
 local LIBRARIES = {
@@ -20,25 +21,15 @@ def deleted(x):
   polars = { "polars numpy" },
 }
 
-setup(function()
-  libraries = support.open()
-  ns = libraries.ns
-end)
+setup(function() ns = libraries.ns end)
 
-teardown(function()
-  libraries:close()
-  libraries, ns = nil, nil
-end)
-
-after_each(function() py.exec("globals().pop('x', None)", ns) end)
+teardown(function() ns = nil end)
 
 describe("an array that cannot be shared:", function()
   for _, row in ipairs(tables.rows("docs/protocols.md", "Refusals in a producer's name",
     "library | array | who refuses | code | message | pass instead")) do
     local library, source, who, code, text, cure = unpack(row)
-    it(library .. "'s " .. tables.plain(source), function()
-      local absent = libraries:missing(LIBRARIES[library][1])
-      if absent then return pending(absent) end
+    libraries:test(LIBRARIES[library][1], library .. "'s " .. tables.plain(source), function()
       py.exec(LIBRARIES[library][2] or "", ns)
       py.exec("x = " .. tables.plain(source), ns)
       local e = capsules.fails(xchg.asarray, py.get(ns, "x"))

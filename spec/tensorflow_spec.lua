@@ -8,27 +8,11 @@ local raises = require "spec.support.raises"
 local support = require "spec.support.libraries"
 
 local py = xchg.python
-local libraries
-
-setup(function() libraries = support.open() end)
-
-teardown(function()
-  libraries:close()
-  libraries = nil
-end)
-
-after_each(function() libraries:clear() end)
+local libraries = support.of(getfenv())
 
 local function eval(source) return libraries:eval(source) end
 local function exec(source) libraries:exec(source) end
-
-local function each(name, fn)
-  it(name, function()
-    local reason = libraries:missing "numpy tensorflow"
-    if reason then return pending(reason) end
-    fn()
-  end)
-end
+local function each(name, fn) libraries:test("numpy tensorflow", name, fn) end
 
 describe("an eager tensor of TensorFlow's", function()
   -- It copies its slices and transposes: what it exports is compact.

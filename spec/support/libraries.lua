@@ -56,19 +56,32 @@ function M.absent(module)
 end
 
 ---@class Libraries
----@field ns any  a namespace of Python's, in which the libraries have their usual names
+---@field ns any  a namespace of Python's, in which the libraries have their usual names, while specs run
 local Libraries = {}
 Libraries.__index = Libraries
 
---- Of one file of specs: made in its setup, closed in its teardown.
+--- Of one file of specs, whose environment it takes: there from the file's setup to its teardown, cleared after each test.
 ---@return Libraries
-function M.open()
-  local self = setmetatable({ ns = arrays.namespace(), reasons = {} }, Libraries)
-  py.exec("import warnings; warnings.simplefilter('ignore')", self.ns)
+function M.of(spec)
+  local self = setmetatable({ spec = spec, reasons = {} }, Libraries)
+  spec.setup(function()
+    self.ns = arrays.namespace()
+    py.exec("import warnings; warnings.simplefilter('ignore')", self.ns)
+  end)
+  spec.teardown(function() self.ns, self.reasons = nil, {} end)
+  spec.after_each(function() self:clear() end)
   return self
 end
 
-function Libraries:close() self.ns = nil end
+--- A test that needs some of them: pending where one is not there.
+---@param needs string  keys, separated by blanks
+function Libraries:test(needs, name, fn)
+  self.spec.it(name, function()
+    local reason = self:missing(needs)
+    if reason then return self.spec.pending(reason) end
+    fn()
+  end)
+end
 
 --- Why a test that needs these (keys, separated by blanks) cannot run, or nil: then they are imported.
 ---@param needs string
