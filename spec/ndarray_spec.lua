@@ -160,6 +160,8 @@ local OTHERS = {
   { "np.memmap(__import__('tempfile').TemporaryFile(), 'd', 'w+', shape=3)", false },
   { "__import__('pickle').loads(__import__('pickle').dumps(np.arange(3.)))", false },
   { "np.broadcast_arrays(np.arange(3.), np.zeros((2, 3)))[0]", false }, -- writable, with a warning
+  { "np.from_dlpack(np.arange(3.))", false }, -- whose memory may be of another device
+  { "np.from_dlpack(np.arange(3.))[::2]", false },
   { "np.arange(3.).astype('>f8')", "refused" },
   { "np.array(['a'])", "refused" },
   { "np.array([None])", "refused" },

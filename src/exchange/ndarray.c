@@ -17,6 +17,7 @@ enum {
   C_API_TYPE = 2,     /* and the type */
   WRITEABLE = 0x0400,
   WARN_ON_WRITE = (int)(1u << 31), /* writable with a warning, which we cannot give */
+  MOST_BASES = 8,                  /* of arrays that are views of others: NumPy shortens such chains */
   DESCRIPTORS = 64                 /* a power of two, several times the dtypes that are shared */
 };
 
@@ -107,10 +108,24 @@ static int describe(xchg__ndarray *out, const fields *array, const known_dtype *
   return 1;
 }
 
+/* Whether the memory is the host's own: what NumPy has from a capsule may be pinned, and says so only when it is asked. */
+static int is_own_memory(const fields *array) {
+  for (int i = 0; i < MOST_BASES; i++) {
+    PyObject *base = array->base;
+    if (base == NULL)
+      return 1;
+    if (!xchg__ndarray_is(base))
+      return xchg__py_type(base) != xchg__py.PyCapsule_Type &&
+             !xchg__py.PyType_IsSubtype(xchg__py_type(base), known.type);
+    array = (const fields *)base;
+  }
+  return 0;
+}
+
 int xchg__ndarray_read(xchg__ndarray *out, PyObject *object) {
   const fields *array = (const fields *)object;
   const known_dtype *dtype;
-  if (!xchg__ndarray_is(object) || (array->flags & WARN_ON_WRITE) != 0)
+  if (!xchg__ndarray_is(object) || (array->flags & WARN_ON_WRITE) != 0 || !is_own_memory(array))
     return 0;
   dtype = dtype_place(array->descriptor);
   return dtype->descriptor != NULL && describe(out, array, dtype);
