@@ -8,7 +8,7 @@ local queues = require "spec.support.queues"
 local raises = require "spec.support.raises"
 
 local cuda = cuda_.cuda
-local vector, first, lazily = queues.vector, queues.first, queues.lazily
+local vector, first, lazily = queues.vector, queues.first, cuda_.lazily
 
 setup(queues.use_streams)
 

@@ -202,6 +202,6 @@ describe("a copy of an array of others that is only queued", function()
   end
 
   for name, copy in pairs(COPIES) do
-    it("keeps it until it is done: " .. name, function() da.lazily(queued, copy) end)
+    it("keeps it until it is done: " .. name, function() cuda_.lazily(queued, copy) end)
   end
 end)

@@ -8,7 +8,7 @@ local raises = require "spec.support.raises"
 local streams = require "xchg.cuda.stream"
 
 local cuda, sim = cuda_.cuda, cuda_.cuda.sim
-local vector, first, lazily = queues.vector, queues.first, queues.lazily
+local vector, first, lazily = queues.vector, queues.first, cuda_.lazily
 
 setup(queues.use_streams)
 

@@ -82,6 +82,16 @@ function M.only_with_two()
   if reason then skip(reason) end
 end
 
+--- Runs fn while the simulated device leaves what is queued until somebody waits.
+function M.lazily(fn, ...)
+  if M.real then return fn(...) end
+  local schedule = cuda.sim.setting "SCHEDULE"
+  cuda.sim.schedule "lazy"
+  local done, e = pcall(fn, ...)
+  cuda.sim.schedule(schedule)
+  if not done then error(e, 0) end
+end
+
 -- How many reports of a kind were looked at already. Faults are of kernels, the rest of the checkers; "load", "stub",
 -- "config", "note" are no findings by themselves.
 local FINDINGS = { "fault", "race", "init", "stream" }

@@ -1,6 +1,7 @@
 --- Arrays in memory of CUDA devices, as Python objects that a spec can break: the Python module beside this file.
 
 local ffi = require "ffi"
+local assert = require "luassert"
 local xchg = require "xchg"
 local child = require "spec.support.child"
 local capsules = require "spec.support.capsules"
@@ -9,6 +10,7 @@ local cuda_ = require "spec.support.cuda"
 local M = {}
 
 local py, cuda = xchg.python, cuda_.cuda
+local kw = py.kwargs
 
 M.source = child.root .. "/spec/support/device_producers.py"
 
@@ -46,14 +48,39 @@ function M.calls(names, fn, ...)
   return result, out
 end
 
---- Runs fn while the simulated device leaves what is queued until somebody waits.
-function M.lazily(fn, ...)
-  if cuda_.real then return fn(...) end
-  local schedule = cuda.sim.setting "SCHEDULE"
-  cuda.sim.schedule "lazy"
-  local done, e = pcall(fn, ...)
-  cuda.sim.schedule(schedule)
-  if not done then error(e, 0) end
+--- Memory of our own with the values 1 to 4, to be described by a producer.
+function M.memory(place) return xchg.tensor({ 1, 2, 3, 4 }, { device = place }) end
+
+--- A producer of class `class` of the four values in `t`; `fields` are those of the descriptor.
+function M.array_of(class, t, fields)
+  local all = { device = py.tuple { t._device_type, t._device_id }, data = M.address(t), shape = py.tuple { 4 } }
+  for name, value in pairs(fields or {}) do all[name] = value end
+  return class(kw(all))
+end
+
+--- An object with the CUDA Array Interface over the memory of `t`; `fields` is Python source of a dict, in which x is the
+--- address.
+function M.interface(t, fields)
+  local p, address = py.import "xchg_device_producers", M.address(t)
+  local values = fields and py.eval(fields, { x = address, absent = p.ABSENT, Number = p.Number, Sequence = p.Sequence })
+  local make = py.eval "lambda Interface, address, fields: Interface(address, **fields)"
+  return make(p.Interface, address, values or py.dict {})
+end
+
+function M.nonblocking(id) return cuda.stream { device = "cuda:" .. id, nonblocking = true } end
+
+function M.close(...)
+  for _, s in ipairs { ... } do
+    s:synchronize()
+    s:close()
+  end
+end
+
+--- For after_each: all deleters have run, once, and the simulated device has found nothing. `c`: the module of capsules.
+function M.all_is_well(c)
+  capsules.collect()
+  assert.same({ 0, 0 }, { py.unpack(c.account()) })
+  cuda_.reports_none()
 end
 
 return M

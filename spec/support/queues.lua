@@ -5,7 +5,7 @@ local assert = require "luassert"
 local xchg = require "xchg"
 local cuda_ = require "spec.support.cuda"
 
-local cuda, sim = cuda_.cuda, cuda_.cuda.sim
+local cuda = cuda_.cuda
 
 local M = {}
 
@@ -23,16 +23,6 @@ function M.first(t)
 end
 
 local vector, first = M.vector, M.first
-
---- What the simulated device runs only when somebody waits for it.
-function M.lazily(fn)
-  if cuda_.real then return fn() end
-  local before = sim.setting "SCHEDULE"
-  sim.schedule "lazy"
-  local ok, problem = pcall(fn)
-  sim.schedule(before)
-  if not ok then error(problem, 0) end
-end
 
 --- After whatever went wrong: nothing captures, the current streams and the device are what they were.
 function M.all_is_well()
