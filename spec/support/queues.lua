@@ -24,6 +24,25 @@ end
 
 local vector, first = M.vector, M.first
 
+function M.device_tensor(n, where)
+  return xchg.empty(n or 1000, { dtype = "float32", device = where or "cuda:0" })
+end
+
+--- A stream beside the default ones.
+function M.side(options)
+  options = options or {}
+  options.nonblocking = true
+  return cuda.stream(options)
+end
+
+--- How many memory blocks wait for streams.
+function M.in_flight() return xchg.stats().in_flight end
+
+function M.wait_for_all()
+  for index = 0, cuda.device_count() - 1 do cuda.synchronize(index) end
+  xchg.python.collect()
+end
+
 --- After whatever went wrong: nothing captures, the current streams and the device are what they were.
 function M.all_is_well()
   assert.are.equal(0, cuda.current_device().index)
