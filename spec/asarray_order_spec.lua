@@ -112,6 +112,16 @@ describe("a protocol that refuses", function()
     assert.same({ "dlpack", "struct", "interface" }, asked())
   end)
 
+  for _, before in ipairs { "", "a" } do
+    it("is told of in whole characters: '" .. before .. "'", function()
+      local e = raises("refused", "\n  and array_interface", asarray, eval([[type("Long", (), {name: property(
+        lambda self: (_ for _ in ()).throw(ValueError("]] .. before .. [[" + "\u00e4" * 300)))
+        for name in ("__array_struct__", "__array_interface__")})()]]))
+      assert.truthy(e.message:find "%.%.%.$", e.message)
+      assert.is_nil(e.message:gsub("\195\164", ""):find "[\128-\255]")
+    end)
+  end
+
   it("on a device is not followed by those of the host", function()
     raises("refused", "dlpack says no", asarray,
       eval "make({'dlpack', 'struct', 'interface'}, dlpack=BufferError, device=(4, 0), struct=True, interface=True)")

@@ -83,6 +83,7 @@ describe("asarray of numbers of Python", function()
     { "[decimal.Decimal('1.5'), fractions.Fraction(1, 4)]", "float64", { 2 }, { 1.5, 0.25 } },
     { "[fractions.Fraction(1, 2), fractions.Fraction(1, 4), Level.LOW, decimal.Decimal(2), fractions.Fraction(3)]", "float64",
       { 5 }, { 0.5, 0.25, 3, 2, 3 } },
+    { "type('Row', (), {'__iter__': lambda self: iter([1, 2]), 'keys': lambda self: ['a', 'b']})()", "int64", { 2 }, { 1, 2 } },
     { "[2**62, -2**63]", "int64", { 2 }, { 4611686018427387904LL, -9223372036854775807LL - 1 } },
     { "[2**63, 1]", "uint64", { 2 }, { 9223372036854775808ULL, 1 } },
     { "[2**64, 0.5]", "float64", { 2 }, { 2 ^ 64, 0.5 } },
@@ -135,6 +136,7 @@ describe("asarray of numbers of Python", function()
   for _, row in ipairs {
     { "[[1, 2], [3]]", "shape_mismatch", "x[1] is a list of 1 where a sequence of 2 was expected" },
     { "[[1, 2], 3]", "shape_mismatch", "x[1] is of type int where a sequence of 2 was expected" },
+    { "[[[1]], [2]]", "shape_mismatch", "x[1][0] is of type int where a sequence of 1 was expected" },
     { "[1, [2]]", "shape_mismatch", "x[1] is a list of 1 where a number or an array was expected" },
     { "[[[1, 2], [3, 4]], [[5, 6], [7]]]", "shape_mismatch", "x[1][1] is a list of 1" },
     { "[[1], iter([2, 3])]", "shape_mismatch", "x[1] is a tuple of 2 where a sequence of 1" },
@@ -146,6 +148,7 @@ describe("asarray of numbers of Python", function()
     { "[int]", "wrong_type", "x[0] is of type type" },
     { "[2**63, -1]", "out_of_range", "no dtype holds both integers below 0 and above 2^63 - 1" },
     { "[2**64]", "out_of_range", "x[0] is 18446744073709551616, which no integer dtype holds" },
+    { "[0, 2**64, 2**65]", "out_of_range", "x[1] is 18446744073709551616" },
     { "[-2**63 - 1]", "out_of_range", "x[0] is -9223372036854775809, which no integer dtype holds" },
     { "[[[], []], [[]]]", "shape_mismatch", "x[1] is a list of 1 where a sequence of 2 was expected" },
     { "{'a': 1}", "no_protocol", "and is neither a number nor a sequence; pass py.list(d.values())" },

@@ -152,7 +152,8 @@ interpreters.run_string(one, "import sys; sys.argv = ['', '" + sys.argv[2] + "']
           local xchg = require "xchg"
           local py = xchg.python
           py.exec "import threading\nthreading.Thread(target=lambda: [0 for _ in iter(int, 1)], daemon=True).start()"
-          local object = py.eval "[1]"
+          local object, bytes = py.eval "[1]", py.bytes "abc"
+          xchg.from_buffer(bytes):release()
           local parent = ffi.C.getpid()
           local function try(what, fn)
             local pid = ffi.C.fork()
@@ -171,8 +172,10 @@ interpreters.run_string(one, "import sys; sys.argv = ['', '" + sys.argv[2] + "']
           end
           try("eval", function() py.eval "1" end)
           try("index", function() return object[0] end)
+          try("bytes", function() return xchg.from_buffer(bytes) end)
           try("exit", function() py.eval "1" end)
           py.locked(function() try("locked", function() py.eval "1" end) end)
+          py.locked(function() try("locked bytes", function() return xchg.from_buffer(bytes) end) end)
           print("parent", py.eval "1 + 1")
           io.stdout:flush()
           ffi.C._exit(0) -- the busy thread is in the way of leak checkers
@@ -180,7 +183,7 @@ interpreters.run_string(one, "import sys; sys.argv = ['', '" + sys.argv[2] + "']
         assert.equal(0, result.status, each.version .. result.stderr)
         local message = "forked\tpython: started in process PARENT and lost by the fork to CHILD; " ..
           "start Python after the fork"
-        for _, what in ipairs({ "eval", "index", "exit", "locked" }) do
+        for _, what in ipairs({ "eval", "index", "bytes", "exit", "locked", "locked bytes" }) do
           assert.truthy(result.stdout:find(what .. "\t" .. message, 1, true), each.version .. ": " .. result.stdout)
         end
         assert.truthy(result.stdout:find("parent\t2", 1, true))

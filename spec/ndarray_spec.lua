@@ -7,6 +7,7 @@ local lib = require "xchg.lib"
 local xchg = require "xchg"
 local capsules = require "spec.support.capsules"
 local child = require "spec.support.child"
+local raises = require "spec.support.raises"
 
 local py = xchg.python
 local C = lib.C
@@ -211,6 +212,23 @@ describe("the way past Python", function()
     end
   end)
 
+  it("is not taken for what NumPy would be asked for", function()
+    local a = eval "np.arange(3.)"
+    raises("no_protocol", "has no C exchange API", xchg.from_dlpack, a, { protocols = { "exchange_api" } })
+    raises("unsupported_dtype", "casts nothing to int64", xchg.from_buffer, a, { dtype = "int64" })
+  end)
+
+  it("is not taken where somebody may have given up the lock that is kept", function()
+    local a, head, taken = eval "np.arange(3.)", ffi.new "xchg_tensor", nil
+    local back = ffi.cast("void (*)(void)", function()
+      taken = C.xchg_import(lib.arena, head, ffi.cast("const void *", a), dtypes.get("spec", "float64").id, DLPACK)
+    end)
+    local call = eval "lambda address: __import__('ctypes').CFUNCTYPE(None)(address)()"
+    py.locked(call, ffi.cast("uint64_t", ffi.cast("uintptr_t", back)))
+    back:free()
+    assert.equal(0, taken)
+  end)
+
   it("fills tensors of one dtype, though the array may have another since it was looked at", function()
     local a, b, head = eval "np.arange(3.)", eval "bytearray(8)", ffi.new "xchg_tensor"
     local function import(x, name, protocol)
@@ -228,7 +246,7 @@ describe("the way past Python", function()
   it("takes bytes as a buffer only, and locks the size of a bytearray as long as it is used", function()
     local x = eval "bytearray(b'abc')"
     assert.equal(0, C.xchg_import_dtype(ffi.cast("const void *", x), DLPACK))
-    local t, u = xchg.from_buffer(x), xchg.from_buffer(eval "b'xyz'")
+    local t, u = xchg.from_buffer(x), xchg.from_buffer(py.bytes "xyz")
     assert.same({ "uint8", { 97, 98, 99 }, false, "buffer" }, { t.dtype, t:totable(), t.readonly, t.protocol })
     assert.same({ { 120, 121, 122 }, true }, { u:totable(), u.readonly })
     assert.is_false((pcall(function() x:append(1) end)))
@@ -257,7 +275,7 @@ describe("the way past Python", function()
   end
 
   it("is what compiled loops take, without an end of the trace in them", function()
-    local a, b = eval "np.arange(100.)", eval "bytearray(100)"
+    local a, b, bytes = eval "np.arange(100.)", eval "bytearray(100)", py.bytes(("x"):rep(100))
     local from_dlpack, from_buffer, into, t = xchg.from_dlpack, xchg.from_buffer, xchg.into, xchg.zeros(1)
     local asarray = xchg.asarray
     local loops = {
@@ -265,6 +283,7 @@ describe("the way past Python", function()
       function(n) for _ = 1, n do from_dlpack(a):release() end end,
       function(n) for _ = 1, n do from_buffer(a):release() end end,
       function(n) for _ = 1, n do from_buffer(b):release() end end,
+      function(n) for _ = 1, n do from_buffer(bytes):release() end end,
       function(n) for _ = 1, n do into(t, a) end end,
       function(n) for _ = 1, n do into(t, a) t:release() end end,
     }
