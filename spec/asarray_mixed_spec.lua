@@ -234,6 +234,8 @@ describe("asarray of a Lua table", function()
     { function() return { a, eval "np.array(['a', 'b'])" } end, "refused", "asarray: element[2]: from_dlpack: numpy" },
     { function() return { a, eval "[1, Copied()]" } end, "refused", "asarray: element[2][1]: from_dlpack: Copied" },
     { function() return { a, "ab" } end, "wrong_type", 'element[2] is "ab", which is no number, array or list; tonumber()' },
+    { function() return { { { 1 } }, eval "[5]" } end, "shape_mismatch",
+      "element[2] is a sequence that holds numbers where a list of 1 was expected" },
     { function() return { eval "[]", a } end, "shape_mismatch", "element[1] has the shape {0} and element[2] has {2}" },
     { function() return { eval "[[], []]", a } end, "shape_mismatch", "element[2] has the shape {2} where {2, 0} was" },
     { function() return { a, { 1, print } } end, "wrong_type", "element[2][2] is a function, which is no number" },

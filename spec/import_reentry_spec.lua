@@ -37,3 +37,24 @@ describe("a tensor that a finalizer has released", function()
     end
   end)
 end)
+
+describe("what is loaded when it is first called", function()
+  it("is so without finalizers, which could call it too and would find half of it", function()
+    local result = child.run [[
+      local xchg, later = require "xchg", require "xchg.lib".later
+      local loaded = 0
+      table.insert(package.loaders, 1, function(name)
+        loaded = loaded + 1
+        if collectgarbage "isrunning" then print(name) end
+      end)
+      xchg.asarray({ 1 }):release()
+      xchg.probe(3)
+      assert(loaded > 2 and collectgarbage "isrunning")
+      assert(not pcall(later, "xchg.nothing") and collectgarbage "isrunning")
+      collectgarbage "stop"
+      assert(later "xchg.cuda" == xchg.cuda and not collectgarbage "isrunning")
+      print "done"
+    ]]
+    assert.same({ 0, "done\n", "" }, { result.status, result.stdout, result.stderr })
+  end)
+end)
