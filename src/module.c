@@ -222,7 +222,8 @@ static int core_raise_scratch(lua_State *L) {
 }
 
 /* core.next(table, key): Lua's next. LuaJITs of 2021 and 2022 compile theirs wrongly: a trace through it may follow
- * half a pointer. Calls of a C function are not compiled. */
+ * half a pointer, and a loop of pairs that leaves its trace inside of a finalizer begins again for ever. Calls of a C
+ * function are not compiled. */
 static int core_next(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);

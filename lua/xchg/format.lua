@@ -2,6 +2,7 @@
 --
 -- It knows no tensor: it asks a view for the elements that it shows, each once.
 
+local next_key = require("xchg.lib").core.next
 local check = require "xchg.check"
 
 local M = {}
@@ -231,7 +232,7 @@ end
 function M.tostring(view, options)
   options = check.options("tostring", options, KINDS)
   local all = { full = options.full }
-  for name, default in pairs(DEFAULTS) do
+  for name, default in next_key, DEFAULTS do
     local low, high = LIMITS[name][1], LIMITS[name][2]
     all[name] = options[name] == nil and default or check.integer("tostring", name, options[name], low, high)
   end

@@ -13,7 +13,7 @@ local slots = require "xchg.slots"
 
 local M = {}
 
-local doors, drain = lib.core.exchange, lib.core.drain
+local doors, drain, next_key = lib.core.exchange, lib.core.drain, lib.core.next
 
 ---@class xchg.Probe
 ---@field protocol string                 the one that is used
@@ -103,7 +103,7 @@ local function of_object(x)
       add(found, x, name, first, second)
       describe(found, chosen, name)
       slots.release(chosen)
-    elseif name ~= "array" or next(found.refusals) == nil and #found.protocols == 0 then
+    elseif name ~= "array" or next_key(found.refusals) == nil and #found.protocols == 0 then
       local t, major, minor = ask(x, protocols.all:sub(i, i))
       if t then
         add(found, x, name, major, minor)

@@ -14,7 +14,7 @@ local view = require "xchg.view"
 
 local M = {}
 
-local C, doors = lib.C, lib.core.exchange
+local C, doors, next_key = lib.C, lib.core.exchange, lib.core.next
 local ROCM_HOST = device.parse("stack", "rocm_host")
 
 --- Whether memory of that kind is the host's own, however it was made.
@@ -342,7 +342,7 @@ local function stack(where, parts, wanted)
   if t._numel == 0 then return t end
   local views = {}
   local done, problem = pcall(copy_all, where, parts, t, wanted.stream, views)
-  for _, part in pairs(views) do release(part) end
+  for _, part in next_key, views do release(part) end
   if not done then
     release(t)
     error(problem, 0)

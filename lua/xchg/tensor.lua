@@ -16,7 +16,7 @@ local view = require "xchg.view"
 
 local M = {}
 
-local C, core = lib.C, lib.core
+local C, core, next_key = lib.C, lib.core, lib.core.next
 local band = bit.band
 
 -- ---- fields -----------------------------------------------------------------------------------------
@@ -207,8 +207,8 @@ end
 
 local function suggest(name)
   local all = {}
-  for method in pairs(methods) do all[#all + 1] = method end
-  for field in pairs(fields) do all[#all + 1] = field end
+  for method in next_key, methods do all[#all + 1] = method end
+  for field in next_key, fields do all[#all + 1] = field end
   return check.suggest(name, all)
 end
 
@@ -274,7 +274,7 @@ methods.at, methods.set = index.at, index.set
 
 for id, row in ipairs(dtype.by_id) do
   local own = {}
-  for name, method in pairs(methods) do own[name] = method end
+  for name, method in next_key, methods do own[name] = method end
   local slow = {
     index = index.index, newindex = index.newindex, at = index.at, set = index.set, lookup = lookup_in(own),
   }
@@ -293,7 +293,7 @@ for id, row in ipairs(dtype.by_id) do
         .. "xchg.from_dlpack")
     end,
   }
-  for event, message in pairs(refusals) do
+  for event, message in next_key, refusals do
     metatable[event] = function() error_.raise("bad_argument", message) end
   end
   ffi.metatype(slots.ctypes[id], metatable)
