@@ -151,6 +151,8 @@ describe("asarray of numbers of Python", function()
     { "[0, 2**64, 2**65]", "out_of_range", "x[1] is 18446744073709551616" },
     { "[-2**63 - 1]", "out_of_range", "x[0] is -9223372036854775809, which no integer dtype holds" },
     { "[[[], []], [[]]]", "shape_mismatch", "x[1] is a list of 1 where a sequence of 2 was expected" },
+    { "range(2 ** 62)", "out_of_memory", "x is range(0, 4611686018427387904), more numbers than any memory holds" },
+    { "[[0], range(2 ** 70)]", "out_of_memory", "x[1] is range(0, 1180591620717411303424), more numbers" },
     { "{'a': 1}", "no_protocol", "and is neither a number nor a sequence; pass py.list(d.values())" },
     { "collections.UserDict({1: 2})", "no_protocol", "py.list(d.values())" },
     { "[collections.ChainMap({1: 2})]", "wrong_type", "x[0] is of type collections.ChainMap, which is no number" },

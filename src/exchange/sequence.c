@@ -202,10 +202,23 @@ static void array_add(lua_State *L, walk *w, int depth, PyObject *object) {
 
 static void walk_any(lua_State *L, walk *w, int depth, PyObject *object);
 
+/* Numbers that are nowhere until they are asked for, and more than there is memory for. */
+static void refuse_range(lua_State *L, const walk *w, int depth, PyObject *range) {
+  Py_ssize_t length = xchg__py.PyObject_Size(range);
+  char place[320], text[64];
+  if (length >= 0 && length >> MAX_COUNT_BITS == 0)
+    return;
+  xchg__py.PyErr_Clear();
+  xchg__raisef(L, XCHG_E_MEMORY, "asarray: %s is %s, more numbers than any memory holds; pass a shorter one",
+               place_text(place, sizeof place, w, depth), xchg__object_text(range, text, sizeof text));
+}
+
 /* What is in an object now: what runs meanwhile may change it; of an iterator all that there will be. A length that it
  * names is no reason to make room. */
 static PyObject *items_of(lua_State *L, const walk *w, int depth, PyObject *object) {
   PyObject *items, *list, *iterator, *item;
+  if (xchg__py_type(object) == xchg__py.PyRange_Type)
+    refuse_range(L, w, depth, object);
   if (xchg__offer_builtin(object) != XCHG_OFFER_SEQUENCE) {
     iterator = xchg__door_own(L, xchg__py.PyObject_GetIter(object));
     list = xchg__door_own(L, iterator != NULL ? xchg__py.PyList_New(0) : NULL);

@@ -157,6 +157,7 @@
   D(PyBool_Type)                                                                                                       \
   D(PyComplex_Type)                                                                                                    \
   D(PyList_Type)                                                                                                       \
+  D(PyRange_Type)                                                                                                      \
   D(PyTuple_Type)                                                                                                      \
   D(PyCapsule_Type)                                                                                                    \
   D(PyMethodDescr_Type)                                                                                                \
