@@ -189,6 +189,13 @@ describe("the layers", function()
       for _, path in ipairs(files(root, "%.[chl]u?a?$")) do
         local _, lines = read(root .. path):gsub("\n", "")
         if lines > limit and not GENERATED[root .. path] then faults[#faults + 1] = ("%s%s: %d lines, split it by noun"):format(root, path, lines) end
+        local n = 0
+        for line in read(root .. path):gmatch "([^\n]*)\n" do
+          n = n + 1 -- clang-format leaves comments alone
+          if #line > 120 and not path:find "^sim/" then
+            faults[#faults + 1] = ("%s%s:%d: %d columns, 120 are the most"):format(root, path, n, #line)
+          end
+        end
         if path:find("util") then faults[#faults + 1] = root .. path .. ": name what it is about" end
       end
     end

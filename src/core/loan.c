@@ -1,7 +1,7 @@
 /* Memory of values of Lua's (strings, cdata) under tensors; declared in xchg.h.
  *
- * Only Lua can keep such a value, and its memory may be needed longer than the tensor: by views, by work on a device, on
- * any thread. So Lua keeps it under a number until it is told that the last user has gone. */
+ * Only Lua can keep such a value, and its memory may be needed longer than the tensor: by views, by work on a device,
+ * on any thread. So Lua keeps it under a number until it is told that the last user has gone. */
 #include "core/tensor.h"
 
 #include <inttypes.h>

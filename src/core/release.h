@@ -16,7 +16,8 @@ struct xchg_release {
   int64_t bytes; /* memory that waits for it */
 };
 
-/* Records that were freed and will be needed again: releases come in batches, for which the allocator has no quick way. */
+/* Records that were freed and will be needed again: releases come in batches, for which the allocator has no quick
+ * way. */
 #ifdef __SANITIZE_ADDRESS__
 enum { XCHG_SPARES = 0 }; /* the use of one would not be seen */
 #else

@@ -5,8 +5,8 @@
 #include "exchange/request.h"
 #include "python/libpython.h"
 
-/* A tensor over the array that the object's `__array__` returns; the tensor's owner is the object. 0, XCHG_E_ABSENT, or an
- * error; the producer's exception may be pending. GIL held. */
+/* A tensor over the array that the object's `__array__` returns; the tensor's owner is the object. 0, XCHG_E_ABSENT, or
+ * an error; the producer's exception may be pending. GIL held. */
 int xchg__from_array(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err);
 
 #endif

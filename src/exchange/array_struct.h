@@ -5,9 +5,9 @@
 #include "exchange/request.h"
 #include "python/libpython.h"
 
-/* Fills `out` with a new tensor over the memory that the capsule describes; object and capsule are kept. 0, or an error:
- * XCHG_E_ABSENT without the attribute, XCHG_E_REFUSED with the producer's exception pending where it raised. GIL held, no
- * Lua. */
+/* Fills `out` with a new tensor over the memory that the capsule describes; object and capsule are kept. 0, or an
+ * error: XCHG_E_ABSENT without the attribute, XCHG_E_REFUSED with the producer's exception pending where it raised. GIL
+ * held, no Lua. */
 int xchg__from_array_struct(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err);
 
 #endif

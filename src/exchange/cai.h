@@ -10,8 +10,8 @@ typedef struct {
   void *stream;          /* with pending work: 1 legacy, 2 per-thread, a handle; NULL: none */
 } xchg__cai;
 
-/* Reads the object's attribute. `dtype` says what raw items are; XCHG_DTYPE_NONE: not said. 0, or an error; XCHG_E_REFUSED
- * may leave the producer's exception pending. GIL held. */
+/* Reads the object's attribute. `dtype` says what raw items are; XCHG_DTYPE_NONE: not said. 0, or an error;
+ * XCHG_E_REFUSED may leave the producer's exception pending. GIL held. */
 int xchg__cai_read(xchg__cai *out, PyObject *object, int32_t dtype, xchg_error *err);
 
 #endif

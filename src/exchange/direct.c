@@ -1,4 +1,5 @@
-/* direct.c: imports that Lua calls through the FFI (xchg.h). Nothing here runs Python, raises or makes a Python object. */
+/* direct.c: imports that Lua calls through the FFI (xchg.h). Nothing here runs Python, raises or makes a Python
+ * object. */
 #include "exchange/buffer.h"
 #include "exchange/ndarray.h"
 #include "python/interpreter.h"

@@ -32,7 +32,8 @@ static int raise_pending(lua_State *L) {
 
 typedef int (*import_body)(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err);
 
-/* The stream argument: nil the current one, -1 none, true to be asked, a pointer of Lua's FFI (which it keeps alive). */
+/* The stream argument: nil the current one, -1 none, true to be asked, a pointer of Lua's FFI (which it keeps
+ * alive). */
 static void request_stream(lua_State *L, int index, xchg__request *request) {
   switch (lua_type(L, index)) {
   case LUA_TNUMBER: request->order = XCHG_ORDER_NONE; break;
@@ -68,8 +69,8 @@ static void rename_failure(xchg_error *err, const char *where) {
   memcpy(err->message, text, sizeof text);
 }
 
-/* What an import leaves on the stack in place of a tensor: nil and what the object is, or which device is needed; or raises.
- * `raised`: the error object of the producer's exception is on the stack top. */
+/* What an import leaves on the stack in place of a tensor: nil and what the object is, or which device is needed; or
+ * raises. `raised`: the error object of the producer's exception is on the stack top. */
 static int import_failed(lua_State *L, const char *where, const xchg__request *request, int code, int raised,
                          xchg_error *err) {
   if (code == XCHG_IS_SCALAR || code == XCHG_IS_SEQUENCE) {
@@ -94,8 +95,8 @@ static int import_failed(lua_State *L, const char *where, const xchg__request *r
   return lua_error(L);
 }
 
-/* Fills a head. 0; or a code for import_failed. Not behind the common door: nothing of Lua that could raise runs inside, so
- * that the protected call is only paid for on failure. */
+/* Fills a head. 0; or a code for import_failed. Not behind the common door: nothing of Lua that could raise runs
+ * inside, so that the protected call is only paid for on failure. */
 static int import_head(lua_State *L, import_body body, xchg__request *request, PyObject *object, xchg_tensor *head,
                        int *raised, xchg_error *err) {
   xchg__gil_state gil;
@@ -166,7 +167,8 @@ static int exchange_from_cai(lua_State *L) {
   return import(L, "from_cai", xchg__from_cai, &request);
 }
 
-/* exchange.from_buffer(object, nil, dtype number, whether it must be writable), and the same for the array interfaces. */
+/* exchange.from_buffer(object, nil, dtype number, whether it must be writable), and the same for the array
+ * interfaces. */
 static int import_host(lua_State *L, const char *where, import_body body) {
   xchg__request request = {0};
   request.dtype = (int32_t)luaL_checkinteger(L, 3);
@@ -212,8 +214,8 @@ static int exchange_asarray(lua_State *L) {
   return import(L, "asarray", xchg__resolve_item, &request);
 }
 
-/* exchange.stack(list, stream, protocols, shape, dtype number, promotions): a new tensor with those dimensions in front; or
- * nil and "sequence" where that takes more than xchg__stack does. */
+/* exchange.stack(list, stream, protocols, shape, dtype number, promotions): a new tensor with those dimensions in
+ * front; or nil and "sequence" where that takes more than xchg__stack does. */
 static int exchange_stack(lua_State *L) {
   xchg__request request = {0};
   xchg__stacking how;
@@ -235,7 +237,8 @@ static int exchange_stack(lua_State *L) {
   return import(L, "asarray", xchg__stack, &request);
 }
 
-/* exchange.probe(object, stream, protocols): as exchange.asarray, and with a tensor the version of DLPack that it came by. */
+/* exchange.probe(object, stream, protocols): as exchange.asarray, and with a tensor the version of DLPack that it came
+ * by. */
 static int exchange_probe(lua_State *L) {
   xchg__request request = {0};
   int results;
@@ -249,8 +252,8 @@ static int exchange_probe(lua_State *L) {
   return results + 2;
 }
 
-/* exchange.into(object, stream, protocols, tensor, writable): true, and the tensor is what the object is then; or nil, as above. A
- * released tensor comes back to life. */
+/* exchange.into(object, stream, protocols, tensor, writable): true, and the tensor is what the object is then; or nil,
+ * as above. A released tensor comes back to life. */
 static int exchange_into(lua_State *L) {
   xchg__request request = {0};
   const void *payload;

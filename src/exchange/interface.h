@@ -38,7 +38,8 @@ int xchg__interface_check_mask(PyObject *dict, const char *from, xchg_error *err
 int xchg__interface_scale(xchg__interface *out, const char *from, xchg_error *err);
 void xchg__interface_set_dtype(xchg__interface *out, int32_t dtype);
 
-/* Checks an array in memory of the host that is only known by its address: the descriptor, and that something is there. */
+/* Checks an array in memory of the host that is only known by its address: the descriptor, and that something is
+ * there. */
 int xchg__interface_check_host(xchg__checked *out, const xchg__interface *array, const char *from, xchg_error *err);
 
 /* Refuses what says less by its memory than it is: an array of NumPy with missing values. */

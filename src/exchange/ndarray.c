@@ -108,7 +108,8 @@ static int describe(xchg__ndarray *out, const fields *array, const known_dtype *
   return 1;
 }
 
-/* Whether the memory is the host's own: what NumPy has from a capsule may be pinned, and says so only when it is asked. */
+/* Whether the memory is the host's own: what NumPy has from a capsule may be pinned, and says so only when it is
+ * asked. */
 static int is_own_memory(const fields *array) {
   for (int i = 0; i < MOST_BASES; i++) {
     PyObject *base = array->base;

@@ -9,8 +9,8 @@
 /* Memory that work on streams is ordered for: of a CUDA device, or managed. */
 int xchg__order_applies(int32_t device_type);
 
-/* Makes sure that CUDA can be asked about the device, as memory of CUDA needs it; of pinned memory only whether there is
- * one is asked. 0, XCHG_NEEDS, or an error. `from` opens the messages. */
+/* Makes sure that CUDA can be asked about the device, as memory of CUDA needs it; of pinned memory only whether there
+ * is one is asked. 0, XCHG_NEEDS, or an error. `from` opens the messages. */
 int xchg__order_open(xchg__request *request, DLDevice device, const char *from, xchg_error *err);
 /* The same where the device is not known yet. */
 int xchg__order_open_any(xchg__request *request, xchg_error *err);

@@ -4,8 +4,8 @@
 
 #include <lua.h>
 
-/* Body: exchange.peek(object) -> dtype number, device type, device number, readonly, shape, major, minor of a fresh DLPack
- * capsule, which stays fresh; nothing for any other object. Raises for a capsule that cannot be taken. */
+/* Body: exchange.peek(object) -> dtype number, device type, device number, readonly, shape, major, minor of a fresh
+ * DLPack capsule, which stays fresh; nothing for any other object. Raises for a capsule that cannot be taken. */
 int xchg__probe_peek(lua_State *L);
 
 #endif

@@ -10,9 +10,9 @@ const char *xchg__type_name(PyObject *type, char *out, size_t size);
 /* What an object looks like, its repr() cut to fit, "" where it has none. Returns `out`. Leaves no exception. */
 const char *xchg__object_text(PyObject *object, char *out, size_t size);
 
-/* Refuses, before anything is exported, what the family exports wrongly or dies of: torch tensors that
- * require grad or have the negative bit set, TensorFlow tensors without plain memory, NumPy arrays with a mask. 0, or an
- * error that names the cure. GIL held; leaves no exception. */
+/* Refuses, before anything is exported, what the family exports wrongly or dies of: torch tensors that require grad or
+ * have the negative bit set, TensorFlow tensors without plain memory, NumPy arrays with a mask. 0, or an error that
+ * names the cure. GIL held; leaves no exception. */
 int xchg__refusal_check(xchg__family family, PyObject *object, xchg_error *err);
 
 /* The same for the conjugate bit of a complex torch tensor, which only its C exchange API exports. */

@@ -8,11 +8,11 @@
 
 /* Body: exchange.walk(object, kind, name) -> list, shape, numbers, arrays, leaves, rank, capsules. `list` is a Python
  * list of what is inside in row-major order (the object itself for a number), read once: iterators are at their end
- * then. `shape` has the extents of sequences. `numbers` is the dtype that holds its numbers (nil for none); with `kind`,
- * or arrays among them, it is only their kind, whatever their size. `arrays`: whether there are arrays, whose own
- * dimensions are not in `shape`. Numbers that are not of Python's own types have become such. `rank`: how many sequences
- * numbers and what is missing in empty sequences are inside of; nil for none. `capsules`: whether there are any among
- * the arrays.
+ * then. `shape` has the extents of sequences. `numbers` is the dtype that holds its numbers (nil for none); with
+ * `kind`, or arrays among them, it is only their kind, whatever their size. `arrays`: whether there are arrays, whose
+ * own dimensions are not in `shape`. Numbers that are not of Python's own types have become such. `rank`: how many
+ * sequences numbers and what is missing in empty sequences are inside of; nil for none. `capsules`: whether there are
+ * any among the arrays.
  *
  * `leaves` is nil where all are arrays, and inside of all sequences. Else a string with a byte for each element of the
  * list: how many sequences it is inside of (1 to 64); 128 more for an array; 64 more for a None in place of an empty

@@ -46,7 +46,8 @@ static void drop_all(xchg_slots *slots, const xchg_tensor *parts, Py_ssize_t cou
     drop(slots, &parts[i]);
 }
 
-/* A new tensor for all parts, and a head for the place of the first one. XCHG_IS_SEQUENCE where it is not that simple. */
+/* A new tensor for all parts, and a head for the place of the first one. XCHG_IS_SEQUENCE where it is not that
+ * simple. */
 static int make(xchg_slots *slots, xchg_tensor *out, xchg_tensor *place, const common *all, const xchg__stacking *how,
                 xchg_error *err) {
   int64_t shape[XCHG_MAX_NDIM];

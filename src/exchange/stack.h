@@ -12,8 +12,8 @@ typedef struct xchg__stacking {
   const char *promotions; /* dtype of a and b at a * XCHG_DTYPE_COUNT + b; 0 for none */
 } xchg__stacking;
 
-/* A new tensor of all elements of a list, as request->stacking says. XCHG_IS_SEQUENCE where it is not as simple, with nothing
- * used up and everything given back: whoever asks goes through it one by one. GIL held. */
+/* A new tensor of all elements of a list, as request->stacking says. XCHG_IS_SEQUENCE where it is not as simple, with
+ * nothing used up and everything given back: whoever asks goes through it one by one. GIL held. */
 int xchg__stack(xchg__request *request, xchg_tensor *out, PyObject *list, xchg_error *err);
 
 #endif

@@ -76,7 +76,8 @@ static int read_raw(int32_t *out, const char *text, long size, PyObject *fields,
   return 0;
 }
 
-/* Whether the items have no type of their own. ml_dtypes gives float8_e5m2 and complex32 kinds that say as little as 'V'. */
+/* Whether the items have no type of their own. ml_dtypes gives float8_e5m2 and complex32 kinds that say as little as
+ * 'V'. */
 static int is_raw(char kind, long size) {
   return kind == 'V' || (kind == 'f' && size == 1) || (kind == 'W' && size == 4);
 }

@@ -5,8 +5,8 @@
 #include "python/libpython.h"
 
 /* The dtype of a type string, a str. Raw items ("|V2") are what `dtype` says (XCHG_DTYPE_NONE: nothing, and that is an
- * error), everything else must be that dtype where one is said. `fields` is the "descr" beside it, NULL for none. `from`
- * opens the messages. GIL held; leaves no exception. */
+ * error), everything else must be that dtype where one is said. `fields` is the "descr" beside it, NULL for none.
+ * `from` opens the messages. GIL held; leaves no exception. */
 int xchg__typestr_read(int32_t *out, PyObject *typestr, PyObject *fields, int32_t dtype, const char *from,
                        xchg_error *err);
 /* The same of a type string's parts: '<', 'f', 4. */

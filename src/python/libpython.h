@@ -109,7 +109,8 @@ int xchg__libpython_open(const char *path, xchg_error *err);
 /* What was opened; path is NULL before. */
 const xchg__libpython_facts *xchg__libpython_known(void);
 
-/* Whether an object's type is its second word, as it is where there is a global lock: seen at objects of Python's own. */
+/* Whether an object's type is its second word, as it is where there is a global lock: seen at objects of Python's
+ * own. */
 extern int xchg__py_has_plain_heads;
 
 /* The object's type, borrowed: the object keeps it alive. NULL, and an exception, for NULL. */
