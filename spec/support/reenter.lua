@@ -7,7 +7,7 @@ local capsules = require "spec.support.capsules"
 local is_error = require("xchg.error").is
 
 local seed, steps, hooks = tonumber(arg[1]), tonumber(arg[2]), arg[3] == "hooks"
-jit.off() -- traces leave for finalizers, and where there is always another one LuaJIT comes no further
+jit.off() -- compiled code may know the slot from before a finalizer has given the tensor another one, and refuse it
 math.randomseed(seed)
 local random, py = math.random, xchg.python
 
