@@ -3,6 +3,7 @@
 
 local capsules = require "spec.support.capsules"
 local child = require "spec.support.child"
+local cuda_ = require "spec.support.cuda"
 
 local SOURCE = [==[
 local xchg = require "xchg"
@@ -149,6 +150,8 @@ print("made", made)
 describe("a deleter that unmaps what it deletes", function()
   for _, ending in ipairs { "os.exit(0)", "os.exit(0, true)", "" } do
     it("is nobody's harm, and runs once for each tensor; the process ends by " .. (ending == "" and "itself" or ending), function()
+      local reason = ending == "os.exit(0)" and cuda_.no_open_end()
+      if reason then return pending(reason) end
       capsules.module()
       local result = child.run(SOURCE .. ending)
       assert.equal(0, result.status, result.stderr)
