@@ -44,8 +44,12 @@ local targets = {}
 for i = 1, 3 do targets[i] = xchg.full(4, 99) end
 local kept = {}
 
+-- What is being read must not be made another tensor meanwhile: docs/ownership.md.
+local looking = 0
+
 -- The elements of a tensor are all one number, from 1 to 13, or 99.
 local function look(what, t)
+  looking = looking + 1
   local done, value = pcall(function()
     if t.ndim == 1 and not hooks then
       local n = #t
@@ -59,6 +63,7 @@ local function look(what, t)
     if hooks then return t:numel() >= 0 and 1 end -- of which finalizers may make another meanwhile
     return t:numel() > 0 and t:totable()[1][1] or 1
   end)
+  looking = looking - 1
   if not done then
     -- What runs in the middle of this may have released it, or made it smaller; a hook may see it half made.
     local code = is_error(value) and value.code
@@ -74,7 +79,8 @@ local functions = { "from_dlpack", "from_buffer", "asarray", "into", "into", "in
 local function step(depth)
   local what = functions[random(#functions)]
   -- Between any two instructions nobody can be told that a tensor is another, or none.
-  if hooks and depth > 0 and (what == "into" or what == "revive" or what == "release") then what = "look" end
+  local repoints = what == "into" or what == "revive"
+  if depth > 0 and (repoints and looking > 0 or hooks and (repoints or what == "release")) then what = "look" end
   local x, t = objects[random(#objects)], targets[random(#targets)]
   local done, result = true, nil
   if what == "into" then
