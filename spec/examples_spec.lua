@@ -45,7 +45,7 @@ end
 local function run(name, ...)
   local path = ("%s/examples/%s.lua"):format(child.root, name)
   return child.run(("arg[0] = %q; dofile(arg[0])"):format(path), {
-    timeout = 120, args = { ... }, env = cuda_.env { XCHG_SIM_LOG = "stderr" },
+    timeout = 120, args = { ... }, env = cuda_.env { XCHG_SIM_LOG = "/dev/stderr" },
   })
 end
 
