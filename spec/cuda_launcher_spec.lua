@@ -88,7 +88,7 @@ describe("a loop of launches", function()
     it("by " .. row[1] .. " compiles, and allocates nothing", function()
       if not has_names then pending "this LuaJIT has no jit.vmdef" end
       -- The compiler counts what is hot in 64 places, by address: a function that shares its place with the loop is tried
-      -- first, and left for it. At another address it is not.
+      -- first, and left for it. At another address it is not. Under a checker there may be no room near for its code.
       local kept = {}
       local fn, aborts, stops
       repeat
@@ -96,7 +96,7 @@ describe("a loop of launches", function()
         kept[#kept + 1] = fn
         fn(10) -- makes the launcher
         aborts, stops = watch(fn)
-      until #aborts == 0 or #kept == 5
+      until #aborts == 0 and stops > 0 or #kept == 5
       assert.equal("", table.concat(aborts, "\n"))
       assert.is_true(stops > 0)
       local bytes = bytes_of(fn)

@@ -117,18 +117,19 @@ describe("arrays of real libraries", function()
     it("may be let go on threads that Python has never seen: " .. library, function()
       local result = whole([[
         local library = "]] .. library .. [["
-        if not pcall(py.import, library) then print "none" os.exit(0) end
-        if library == "jax" then py.import "jax.numpy" end
+        local found = pcall(py.import, library)
+        if not found then print "none" end
+        if found and library == "jax" then py.import "jax.numpy" end
         local make = py.eval("lambda m, i: getattr(m, 'numpy', m).arange(5.) + i")
-        local module, total = py.import(library), 0
-        for i = 1, 100 do
+        local module, total = found and py.import(library), 0
+        for i = 1, found and 100 or 0 do
           local t = xchg.from_dlpack(make(module, i))
           total = total + t[5] - i
           if i % 2 == 0 then t:release() end
           if i % 30 == 0 then collectgarbage() end
         end
-        assert(total == 400)
-        print "done"
+        assert(total == (found and 400 or 0))
+        if found then print "done" end
       ]], { command = { capsules.built("threads_host"), "smp" } })
       assert.equal(0, result.status, result.stderr)
       if result.stdout:find("none", 1, true) then return pending(library .. " is not installed") end

@@ -18,7 +18,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static xchg__python_options options = {.sigpipe = 1};
 static enum { NOT_SOUGHT, FOUND, NOT_FOUND } sought;
 static xchg__discovery found;
-static xchg_error failure; /* of the search or of the start */
+static __attribute__((used)) xchg__discovery found_before; /* never read: keeps what is published within reach */
+static xchg_error failure;                                 /* of the search or of the start */
 static xchg__python_facts facts = {
     .version = "", .executable = "", .prefix = "", .base_prefix = "", .library = "", .reason = "", .report = ""};
 
@@ -120,7 +121,8 @@ static void facts_from_search(void) {
 
 static int find_locked(xchg_error *err) {
   if (sought == NOT_SOUGHT) {
-    memset(&found, 0, sizeof found); /* an earlier one is in the published facts */
+    found_before = found; /* the published facts have its strings */
+    memset(&found, 0, sizeof found);
     memset(&failure, 0, sizeof failure);
     sought = xchg__discovery_run(&found, &options, &failure) == 0 ? FOUND : NOT_FOUND;
     facts_from_search();
