@@ -3,6 +3,7 @@
 local ffi = require "ffi"
 local xchg = require "xchg"
 local capsules = require "spec.support.capsules"
+local child = require "spec.support.child"
 local producers = require "spec.support.producers"
 
 local py = xchg.python
@@ -171,5 +172,31 @@ describe("the device", function()
     assert.is_false(device.is "device18")
     assert.is_false(device.is "device1:9")
     assert.is_false(device.is "device")
+  end)
+end)
+
+describe("pinned memory of others, without CUDA,", function()
+  it("is the host's: copied there, with nothing used up in vain", function()
+    local result = child.run([[
+      local xchg, capsules = require "xchg", require "spec.support.capsules"
+      local py, module = xchg.python, capsules.module()
+      local from_dlpack, asarray = xchg.from_dlpack, xchg.asarray
+      for i, copy in ipairs {
+        function(x) return from_dlpack(x, { copy = true }) end, function(x) return asarray(x, { copy = true }) end,
+        function(x) return asarray(x, { dtype = "float32" }) end, function(x) return asarray(py.list { x }):select(1, 1) end,
+        function(x) return asarray { x }:select(1, 1) end, function(x) return from_dlpack(x):clone() end,
+        function(x) return from_dlpack(x):to("cpu", { copy = true }) end,
+        function(x) return from_dlpack(x):transpose(1, -1):fill_(3) end,
+      } do
+        local t = copy(module.make(py.kwargs { device_type = 3, values = py.list { 3, 3, 3, 3 } }).capsule)
+        print(i, t.device, table.concat(t:totable(), " "))
+        t:release()
+      end
+      capsules.collect()
+      print(py.unpack(module.account()))
+    ]], { env = { XCHG_CUDA = "none" } })
+    local lines = {}
+    for i = 1, 8 do lines[i] = ("%d\t%s\t3 3 3 3\n"):format(i, i == 8 and "cuda_host" or "cpu") end
+    assert.same({ "", table.concat(lines) .. "0\t0\n" }, { result.stderr, result.stdout })
   end)
 end)

@@ -34,7 +34,7 @@ end
 ---@return xchg.Tensor
 function M.new(where, row, zero, ndim, extents, kind, id)
   local t, head = slots.blank(row.id)
-  if kind == nil or kind == device.CPU then
+  if kind == nil or kind == device.CPU or kind == device.CUDA_HOST and not device.has_backend(kind) then
     checked(where, C.xchg_tensor_empty(arena, head, row.id, ndim, extents, zero and 1 or 0, err))
   else
     device.backend(where, kind).empty(where, kind, id, head, row.id, ndim, extents, zero)

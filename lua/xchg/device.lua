@@ -95,6 +95,7 @@ end
 ---@field copy fun(where, to, from, options?)  two tensors; broadcasts and casts
 ---@field fill fun(where, head, element)  writes an element, given as bytes, everywhere
 ---@field simulated fun(): boolean
+---@field usable fun(): boolean  whether there is what it works with
 ---@field budget fun(where, kind, id?, bytes): integer  as xchg.budget; 0 bytes leave it
 ---@field record fun(where, t, stream)  the memory of a tensor is in use on a stream until what is queued there is done
 
@@ -129,7 +130,9 @@ function M.shown(kind, id)
   return backend and backend.simulated() and M.name(kind, id) .. " (simulated)" or M.name(kind, id)
 end
 
---- Whether a device type has a back end, loaded or not.
-function M.has_backend(kind) return loaders[kind] ~= nil end
+--- Whether a device type has a back end. Pinned memory without CUDA, which others may have pinned, is the host's.
+function M.has_backend(kind)
+  return loaders[kind] ~= nil and (kind ~= M.CUDA_HOST or M.backend("device", kind).usable())
+end
 
 return M

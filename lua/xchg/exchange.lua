@@ -26,7 +26,7 @@ local STREAM = "number|table|cdata|userdata"
 -- ---- memory of devices --------------------------------------------------------------------------------
 
 -- The stream argument of the doors: nil for the current stream, -1 for none, true for one that is resolved once the
--- device of the array is known.
+-- device of the array is known, false where there is no CUDA.
 local function stream_argument(stream)
   if stream == nil then return nil end
   if type(stream) == "number" and stream == -1 then return -1 end
@@ -41,7 +41,9 @@ local function import_on_device(where, door, x, stream, kind, id, ...)
   local t, more
   repeat
     local opened, problem = pcall(library.open, where)
-    if not opened and kind ~= device.CUDA_HOST then -- without CUDA pinned memory is still the host's
+    if not opened and kind == device.CUDA_HOST then
+      argument = false -- pinned memory is still the host's
+    elseif not opened then
       if id < 0 and problem.code == "no_cuda" then
         problem.message = problem.message .. "\n  (an array in memory of the host, whatever interface it has, comes in "
           .. "by another one: protocols = { 'buffer', 'array_interface' } of asarray)"

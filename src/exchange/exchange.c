@@ -32,12 +32,15 @@ static int raise_pending(lua_State *L) {
 
 typedef int (*import_body)(xchg__request *request, xchg_tensor *out, PyObject *object, xchg_error *err);
 
-/* The stream argument: nil the current one, -1 none, true to be asked, a pointer of Lua's FFI (which it keeps
- * alive). */
+/* The stream argument: nil the current one, -1 none, true to be asked, a pointer of Lua's FFI (which it keeps alive);
+ * false: none, as there is no CUDA. */
 static void request_stream(lua_State *L, int index, xchg__request *request) {
   switch (lua_type(L, index)) {
   case LUA_TNUMBER: request->order = XCHG_ORDER_NONE; break;
-  case LUA_TBOOLEAN: request->order = XCHG_ORDER_ASK; break;
+  case LUA_TBOOLEAN:
+    request->without_cuda = !lua_toboolean(L, index);
+    request->order = request->without_cuda ? XCHG_ORDER_NONE : XCHG_ORDER_ASK;
+    break;
   case XCHG_LUA_TCDATA:
     request->order = XCHG_ORDER_GIVEN;
     request->stream = *(xchg_cuda_stream *const *)lua_topointer(L, index);

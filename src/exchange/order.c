@@ -22,7 +22,7 @@ int xchg__order_open_any(xchg__request *request, xchg_error *err) {
 int xchg__order_open(xchg__request *request, DLDevice device, const char *from, xchg_error *err) {
   int32_t devices;
   int code;
-  if (device.device_type == kDLCUDAHost && xchg_cuda_known()->state == 0) {
+  if (device.device_type == kDLCUDAHost && xchg_cuda_known()->state == 0 && !request->without_cuda) {
     request->needed = device;
     return XCHG_NEEDS;
   }

@@ -32,6 +32,7 @@ typedef struct {
   xchg_slots *slots;
   xchg__order order;
   xchg_cuda_stream *stream; /* with XCHG_ORDER_GIVEN. Borrowed */
+  int without_cuda;         /* the caller could not open it: pinned memory is the host's */
   int writable;             /* read-only memory is refused */
   xchg__copy copy;          /* from_dlpack only, as all that follow */
   DLDevice device;          /* on which the memory shall be; device_type 0: where it is */

@@ -57,6 +57,8 @@ function M.fill(where, head, element)
   return require("xchg.cuda.copy").fill(where, head, element)
 end
 
+function M.usable() return (pcall(library.open, "device")) end
+
 function M.simulated() return library.known.simulated ~= 0 end
 
 --- The budget of a device's memory, as it was; `bytes` over 0 are the new one.
