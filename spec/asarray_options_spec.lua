@@ -182,7 +182,9 @@ describe("the options of asarray: those for", function()
     end
     two:release()
     local c = fresh()
-    raises("bad_capsule", "asarray: x[1]: ", asarray, py.list { c, c })
+    raises("bad_capsule", "asarray: x[1]: it is the capsule of x[0] again", asarray, py.list { c, c })
+    raises("bad_capsule", "asarray: element[2][1]: it is the capsule of element[1][1] again", asarray, { { c }, { c } })
+    asarray(c):release()
   end)
 
   it("a table do not reach what is in it", function()

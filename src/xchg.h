@@ -214,9 +214,8 @@ XCHG_API int32_t xchg_tensor_borrow(xchg_arena *arena, xchg_tensor *out, xchg_lo
 /* ---- arrays of Python, the short way ----------------------------------------------------------------- */
 
 /* What is imported most, NumPy's own arrays and bytes, without Lua's C API, which traces cannot look into. These take
- * the GIL where the thread does not keep it, and run nothing of Python's; whatever is out of the ordinary is left to
- * the door of the same name (core.exchange), which also has the messages. `object` is the userdata of a Python
- * object. */
+ * the GIL where the thread does not keep it, and run nothing of Python's; whatever is out of the ordinary, and every
+ * error, is left to the functions of core.exchange. `object` is the userdata of a Python object. */
 
 /* The dtype of such an array, asked for through an XCHG_PROTOCOL_*; 0: this is not the way. */
 XCHG_API int32_t xchg_import_dtype(const void *object, int32_t protocol);

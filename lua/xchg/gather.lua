@@ -12,7 +12,7 @@ local slots = require "xchg.slots"
 local M = {}
 
 local C, doors = lib.C, lib.core.exchange
-local count, item = lib.core.python.len, lib.core.python.get
+local count, item, id_of = lib.core.python.len, lib.core.python.get, lib.core.python.id
 local is_tensor = slots.is_tensor
 
 --- A tensor over an array; or nil, and what it is. With a place from 1 on, of that element of a list.
@@ -40,7 +40,13 @@ end
 local function add_capsule(parts, x, wanted, depth, ones)
   local dtype, kind, id, _, shape = doors.peek(x)
   if not dtype then return false end
-  local n = parts.n + 1
+  local n, address = parts.n + 1, tostring(id_of(x))
+  parts.capsule_at = parts.capsule_at or {}
+  if parts.capsule_at[address] then
+    error_.raise("bad_capsule", "asarray: it is the capsule of %s again; a capsule can be consumed once, ask the "
+      .. "producer for another", parts:place(parts.capsule_at[address]))
+  end
+  parts.capsule_at[address] = n
   parts:add_later(function()
     local done, t = pcall(import, x, wanted)
     if not done then within(parts:place(n), t) end
